@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make            both programs below $(O)
+# make demo       installs what is missing, builds, runs the example world
+# make test       installs what tests need, runs all tests; the last line counts them
+# make check      format, analyzers, include direction, ELF shape, man pages, reproducibility
+# make fuzz T=60  every fuzz target for T seconds       make bench     ratios against peers
+# make test-long  the long forms                        make escape    the escape suite alone
+# make install    DESTDIR= PREFIX=/usr/local
+# Everything built lies below $(O).  V=1 shows the commands.  All paths are relative: the checkout may lie in a folder
+# whose name has spaces.
+
+O ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC = gcc
+CLANG ?= clang
+T ?= 60
+V ?=
+Q = $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' '$1' '$2';)
+
+VERSION = 0.1.0
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+export LC_ALL = C
+SHELL = /bin/sh
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+# Debian files that end up inside the guest: FILE:SHA256, compared by .ci/fetch-deps and compiled into `audit`.
+PINS = libmnl-dev_1.0.5-3_amd64.deb:7f9a7c3f470ec400171981816df189ec86b11083c3f8d391d0800ed09a87bfc3 \
+	libnftnl-dev_1.2.9-1_amd64.deb:6379e99cfd0043a86b839ba10f4d5fca3613835fe0244dbb2532f5be86e775b8 \
+	cjson_1.7.18-3.1+deb13u1.dsc:57b560dc195f857987986588ba2eb05f5f30d409c8dc715decfb582d5e56ecbf
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+STD = -std=c11 -D_GNU_SOURCE -DAGENTTWIN_VERSION='"$(VERSION)"'
+WARN = -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wnull-dereference -Wimplicit-fallthrough \
+	-Wdate-time -Wframe-larger-than=16384
+WARN_GCC = -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Warith-conversion -Wjump-misses-init
+WARN_CLANG = -Wcomma -Wunreachable-code -Wno-unknown-warning-option
+HARDEN = -O2 -g -fPIE -fstack-protector-strong -fstack-clash-protection -fno-delete-null-pointer-checks \
+	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr -ffile-prefix-map=./= -fno-ident
+SAN = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+DEPFLAGS = -MMD -MP
+# Sections let the linker leave out what nothing calls: less to audit.
+SECTIONS = -ffunction-sections -fdata-sections
+
+D = $(O)/deps
+FOREIGN = -isystem $(D)/include
+MUSL_INC = -isystem $(D)/musl
+
+# ---- rooms ----------------------------------------------------------------------------------------------------------
+src = $(sort $(wildcard $1/*.c))
+# The one part of firewall/ that the host links: rules and text, both pure.
+HOST_FIREWALL = firewall/ruleset.c firewall/text.c
+FOREIGN_SRC = cJSON llhttp api http
+guest_room = $(patsubst %.c,$(O)/guest/%.o,$(call src,$1))
+host_room = $(patsubst %.c,$(O)/host/%.o,$(call src,$1))
+san_room = $(patsubst %.c,$(O)/san/%.o,$(call src,$1))
+
+all: $(O)/agenttwin-guest $(O)/agenttwin-host
+.PHONY: all demo test test-long check fuzz bench escape install clean format
+
+$(D)/info.txt: .ci/fetch-deps
+	$(call say,DEPS,libmnl libnftnl cJSON)
+	$(Q)sh .ci/fetch-deps '$(D)' $(PINS)
+
+# guest: musl, static
+MUSL_CC = musl-gcc
+$(O)/guest/%.o: %.c | $(D)/info.txt
+	$(call say,MUSL,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(STD) $(WARN) $(WARN_GCC) $(HARDEN) $(SECTIONS) -I. $(FOREIGN) $(MUSL_INC) $(DEPFLAGS) -c -o $@ $<
+$(O)/guest/foreign/%.o: $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) -w -std=c11 $(HARDEN) $(SECTIONS) -ffile-prefix-map=$(D)=deps $(FOREIGN) $(MUSL_INC) -c -o $@ $(D)/src/$*.c
+$(O)/guest/proto.a: $(call guest_room,proto)
+$(O)/guest/firewall.a: $(call guest_room,firewall)
+$(O)/guest/guest.a: $(call guest_room,guest)
+$(O)/guest/foreign.a: $(FOREIGN_SRC:%=$(O)/guest/foreign/%.o)
+# host: the C library of the machine
+$(O)/host/%.o: %.c | $(D)/info.txt
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(if $(findstring clang,$(CC)),$(WARN_CLANG),$(WARN_GCC)) $(HARDEN) -D_FORTIFY_SOURCE=3 -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+$(O)/host/foreign/%.o: $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -w -std=c11 $(HARDEN) $(FOREIGN) -c -o $@ $(D)/src/$*.c
+$(O)/host/proto.a: $(call host_room,proto)
+$(O)/host/firewall.a: $(HOST_FIREWALL:%.c=$(O)/host/%.o)
+$(O)/host/host.a: $(call host_room,host)
+$(O)/host/foreign.a: $(FOREIGN_SRC:%=$(O)/host/foreign/%.o)
+# tests: every room, address and undefined-behaviour sanitizers; no -Werror there (sanitizers confuse some warnings)
+$(O)/san/%.o: %.c | $(D)/info.txt
+	$(call say,SAN,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+$(O)/san/foreign/%.o: $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -w -std=c11 $(SAN) $(FOREIGN) -c -o $@ $(D)/src/$*.c
+$(O)/san/proto.a: $(call san_room,proto)
+$(O)/san/firewall.a: $(call san_room,firewall)
+$(O)/san/guest.a: $(filter-out $(O)/san/guest/main.o $(O)/san/guest/fortify.o,$(call san_room,guest))
+$(O)/san/host.a: $(filter-out $(O)/san/host/main.o,$(call san_room,host))
+$(O)/san/foreign.a: $(FOREIGN_SRC:%=$(O)/san/foreign/%.o)
+%.a:
+	$(Q)rm -f $@; ar rcsD $@ $^
+
+# ---- the guest: static-pie by hand, because musl-gcc -static-pie silently makes a dynamic program ---------------------
+MUSL_LIB ?= $(shell dirname "$$(sed -nE 's/.*[[:space:]]([^[:space:]]*\/rcrt1\.o|[^[:space:]]*\/Scrt1\.o).*/\1/p' /usr/lib/*-linux-musl/musl-gcc.specs 2>/dev/null | head -n 1)")
+GCC_LIB = $(shell dirname "$$(gcc -print-file-name=crtbeginS.o)")
+GUEST_A = $(O)/guest/guest.a $(O)/guest/firewall.a $(O)/guest/proto.a $(O)/guest/foreign.a
+$(O)/agenttwin-guest.debug: $(GUEST_A)
+	$(call say,LINK,$@)
+	$(Q)$(MUSL_CC) -static -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now,-z,noexecstack \
+		-Wl,--gc-sections,--build-id=none -o $@ $(MUSL_LIB)/rcrt1.o $(MUSL_LIB)/crti.o $(GCC_LIB)/crtbeginS.o \
+		-Wl,--whole-archive $(O)/guest/guest.a -Wl,--no-whole-archive $(O)/guest/firewall.a $(O)/guest/proto.a \
+		$(O)/guest/foreign.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a $(GCC_LIB)/crtendS.o $(MUSL_LIB)/crtn.o
+$(O)/agenttwin-guest: $(O)/agenttwin-guest.debug .ci/check-elf
+	$(Q)objcopy --strip-all $< $@.tmp
+	$(Q)sh .ci/check-elf $@.tmp
+	$(Q)mv $@.tmp $@
+
+# ---- the host: the guest is inside ------------------------------------------------------------------------------------
+$(O)/host/guest-image.o: $(O)/agenttwin-guest host/guest-image.S
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -c -I$(O) -o $@ host/guest-image.S
+HOST_LINK = -pie -Wl,-z,relro,-z,now,-z,noexecstack
+$(O)/agenttwin-host: $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(O)/host/guest-image.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HOST_LINK) -o $@ $(O)/host/guest-image.o -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
+		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a
+
+# ---- tests ------------------------------------------------------------------------------------------------------------
+UNIT = $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+SAN_A = $(O)/san/guest.a $(O)/san/host.a $(O)/san/firewall.a $(O)/san/proto.a $(O)/san/foreign.a
+# A unit test may name linker wraps and foreign archives: a comment line `// LINK: -Wl,--wrap=socket` in its source.
+$(O)/tests/unit/%: tests/unit/%.c $(SAN_A) tests/lib/tap.h
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< \
+		$$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+$(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< tests/fuzz/replay.c -Wl,--start-group $(SAN_A) -Wl,--end-group \
+		$(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+# Fuzz targets: clang's libFuzzer over all pure sources at once.
+FUZZ_SRC = $(call src,proto) $(HOST_FIREWALL) $(filter-out guest/main.c guest/fortify.c,$(call src,guest)) $(filter-out host/main.c,$(call src,host)) \
+	$(FOREIGN_SRC:%=$(D)/src/%.c)
+$(O)/fuzz/%.o: %.c | $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+$(O)/fuzz/foreign/%.o: $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined $(FOREIGN) -c -o $@ $(D)/src/$*.c
+$(O)/fuzz/all.a: $(patsubst %.c,$(O)/fuzz/%.o,$(call src,proto) $(call src,firewall) $(filter-out guest/main.c guest/fortify.c,$(call src,guest)) $(filter-out host/main.c,$(call src,host))) $(FOREIGN_SRC:%=$(O)/fuzz/foreign/%.o)
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -I$(O) $(FOREIGN) -o $@ $< \
+		$(O)/fuzz/all.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+
+-include $(shell find $(O)/guest $(O)/host $(O)/san $(O)/fuzz -name '*.d' 2>/dev/null)
+clean:
+	rm -rf $(O)
