@@ -162,6 +162,14 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -I$(O) $(FOREIGN) -o $@ $< \
 		$(O)/fuzz/all.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
 
+# The packages of the npm example, from its lock file, without install scripts; never committed.
+NPM_AGENT = templates/worlds/npm-agent
+$(O)/npm-agent.stamp: $(NPM_AGENT)/package.json $(NPM_AGENT)/package-lock.json
+	$(call say,NPM,$(NPM_AGENT))
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(NPM_AGENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)touch $@
+
 -include $(shell find $(O)/guest $(O)/host $(O)/san $(O)/fuzz -name '*.d' 2>/dev/null)
 clean:
 	rm -rf $(O)
