@@ -38,10 +38,11 @@ struct lang_error {
 	char problem[128];       /* "unknown name 'chrage'" */
 	char fix[160];           /* "names here: request, state, vars, id, now, seed, charge" */
 };
-/* Which names may stand first in a path, besides the words of the language. */
+/* Which names may stand first in a path besides request, state, vars, id, now and seed, which always may: the rows that
+ * earlier effects bound.  A caller that refuses some of those looks for LANG_NAME nodes itself. */
 typedef bool lang_known_fn(void *arg, const char *name, size_t len);
 
-/* Parses text[0..len).  0; -EPROTO syntax, arity or unknown name; -EMSGSIZE a bound (1 KiB, 64 nodes, depth 16, 8
+/* Names are letters, digits and '_'; a key with a dash is written in brackets.  Parses text[0..len).  0; -EPROTO syntax, arity or unknown name; -EMSGSIZE a bound (1 KiB, 64 nodes, depth 16, 8
  * aggregates).  known may be NULL: every name is accepted. */
 int lang_parse(const char *text, size_t len, lang_known_fn *known, void *arg, struct lang_expr *out, struct lang_error *e)
 	__attribute__((warn_unused_result, nonnull(1, 5, 6)));
