@@ -66,6 +66,19 @@ struct frame_chain {
 void frame_chain_init(struct frame_chain *c, const uint8_t random[static FRAME_RANDOM_LEN]) __attribute__((nonnull));
 void frame_chain_add(struct frame_chain *c, const struct frame *f) __attribute__((nonnull));
 
+/* HELLO of the host, the first frame in both kinds of stream; its form never changes, whatever the version:
+ * "ATW1", u8 lowest and u8 highest version that the host speaks, 16 random bytes. */
+#define FRAME_HELLO_LEN 22u
+struct frame_hello {
+	uint8_t version_min, version_max;
+	uint8_t random[FRAME_RANDOM_LEN];
+};
+void frame_hello_encode(const struct frame_hello *in, uint8_t out[static FRAME_HELLO_LEN]) __attribute__((nonnull));
+/* 0; -EPROTO for another length, another magic, version 0 or min > max. */
+int frame_hello_decode(const uint8_t *body, size_t len, struct frame_hello *out) __attribute__((warn_unused_result, nonnull));
+/* The highest version that both sides speak (> 0), or -ENOTSUP: the guest then sends FAIL and END. */
+int frame_version_choose(uint8_t peer_min, uint8_t peer_max) __attribute__((warn_unused_result));
+
 /* One direction of a stream on the sending side: numbers frames, keeps nonce and chain. */
 struct frame_sender {
 	uint64_t seq;                      /* frames sent so far */
@@ -80,8 +93,11 @@ void frame_send(struct frame_sender *s, uint8_t type, uint8_t flags, const void 
 		uint8_t header[static FRAME_HEADER_LEN]) __attribute__((nonnull(1, 6)));
 
 /* The receiving side: an incremental decoder over a fixed buffer of one frame, works byte by byte.  Checks number,
- * nonce, order of types by phase and record rules (a record's frames follow one another but for frames of other types
- * that may interleave: STDOUT STDERR PING PONG LOG DENIED; at most RECORD_MAX in all). */
+ * nonce, order of types by phase, the lengths that a type has in any case, the number and chain that COMMIT and END
+ * state, and record rules: only RUN FIREWALL STATE OP DENIED come as records of several frames (MORE), at most RECORD_MAX
+ * bytes in all; a record's frames follow one another but for whole frames of other types that may interleave: STDOUT
+ * STDERR PING PONG CANCEL LOG DENIED TRUNCATED READY EXIT.  FAIL and FIREWALL(3) abandon a record that is open: the
+ * consumer forgets what it has of it.  FIREWALL(2) and END do so too once the run has failed. */
 enum frame_direction { FRAME_TO_GUEST, FRAME_TO_HOST };
 
 struct frame_receiver {
@@ -94,6 +110,7 @@ struct frame_receiver {
 	struct frame_chain chain;          /* over all frames accepted so far */
 	struct frame_chain chain_before;   /* over all frames before the last accepted one: what END and COMMIT state */
 	int phase;                         /* private: position in the order table */
+	unsigned seen;                     /* private: what came already, bits */
 	int record_type;                   /* private: a record with MORE pending, or 0 */
 	uint64_t record_len;               /* private */
 	size_t have;                       /* private: bytes in buf */

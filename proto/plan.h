@@ -25,6 +25,9 @@ struct plan_exec {
 	const uint8_t *stdin_data;           /* NULL: /dev/null */
 	uint32_t stdin_len;
 };
+/* All decoders: 0; -EPROTO for anything that is not exactly the form; -EMSGSIZE over a limit; -EPERM for a value that has the
+ * form but is refused: a path (see FILE), or in POLICY of a sandbox a workflow or twins identity that is 0 or 2^32-1, or
+ * one uid for both.  On failure *out is undefined.  Encoders report through the writer. */
 int plan_exec_decode(const uint8_t *body, size_t len, struct plan_exec *out) __attribute__((warn_unused_result, nonnull));
 void plan_exec_encode(struct writer *w, const struct plan_exec *in) __attribute__((nonnull));
 
