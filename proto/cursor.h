@@ -28,7 +28,7 @@ struct writer {
 	uint8_t *at;   /* start of the buffer */
 	size_t len;    /* bytes written */
 	size_t size;   /* bytes in the buffer */
-	bool failed;   /* something did not fit; len is what did */
+	bool failed;   /* something did not fit (no part of it was written, nor anything after); len is what did */
 };
 void writer_init(struct writer *w, void *buf, size_t size) __attribute__((nonnull(1)));
 void write_u8(struct writer *w, uint8_t v) __attribute__((nonnull));
@@ -38,11 +38,12 @@ void write_u64(struct writer *w, uint64_t v) __attribute__((nonnull));
 void write_bytes(struct writer *w, const void *data, size_t len) __attribute__((nonnull(1)));
 void write_string(struct writer *w, const char *s) __attribute__((nonnull)); /* with its NUL */
 void write_text(struct writer *w, const char *s) __attribute__((nonnull));   /* without */
+/* printf into the writer; needs one byte more than it writes. */
 void write_format(struct writer *w, const char *format, ...) __attribute__((nonnull(1, 2), format(printf, 2, 3)));
 
 /* JSON text (RFC 8259) into the same writer.  The caller writes braces, commas and colons with write_text; these write
  * one value each.  json_string escapes all that JSON and a terminal need and replaces bytes that are not UTF-8 by
- * U+FFFD, so the output is always valid UTF-8. */
+ * U+FFFD, so the output is always valid UTF-8; NUL becomes U+FFFD too, because json_scan refuses \u0000. */
 void json_string(struct writer *w, const char *s, size_t len) __attribute__((nonnull(1)));
 void json_text(struct writer *w, const char *s) __attribute__((nonnull(1))); /* NUL-terminated; NULL becomes null */
 void json_bool(struct writer *w, bool v) __attribute__((nonnull));
@@ -50,15 +51,18 @@ void json_u64(struct writer *w, uint64_t v) __attribute__((nonnull));
 void json_hex(struct writer *w, const uint8_t *data, size_t len) __attribute__((nonnull(1))); /* a string of digits */
 
 /* Scans len bytes as strict JSON without building anything: RFC 8259 grammar, UTF-8, no duplicate key within an object
- * (compared after unescaping; at most 65,536 keys an object), nesting at most depth_max, no NUL (\u0000 neither), lone
- * surrogates refused.  Linear in len but for the duplicate check, which is len log len at most. */
+ * (compared after unescaping; at most 65,536 keys in one object and those around it), nesting at most depth_max, no NUL
+ * (\u0000 neither), lone surrogates refused.  Linear in len but for the duplicate check, which is len log len at most.
+ * Uses one static table of keys: not for two threads at once. */
+#define JSON_SCAN_DEPTH_MAX 256u  /* the most that depth_max may be (asserted) */
+#define JSON_SCAN_KEYS_MAX 65536u
 struct json_scan {
 	size_t offset;        /* of the first problem, bytes from the start */
 	uint32_t line, column;/* of it, from 1; column in bytes */
 	const char *problem;  /* static text */
 	char pointer[1024];   /* JSON Pointer (RFC 6901) of the value or member concerned; cut with "..." */
 };
-/* 0; -EPROTO malformed or duplicate key; -EMSGSIZE too deep.  *s filled only on failure. */
+/* 0; -EPROTO malformed or duplicate key; -EMSGSIZE too deep, too many keys, 4 GiB or more.  *s filled only on failure. */
 int json_scan(const char *text, size_t len, uint32_t depth_max, struct json_scan *s) __attribute__((warn_unused_result, nonnull));
 /* Line and column (from 1) of the value at a JSON Pointer in text that json_scan accepted; of its key when key is true
  * and the value is an object's member.  -ENOENT if there is none. */
