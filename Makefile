@@ -5,7 +5,7 @@
 # make check      format, analyzers, include direction, ELF shape, man pages, reproducibility
 # make fuzz T=60  every fuzz target for T seconds       make bench     ratios against peers
 # make test-long  the long forms                        make escape    the escape suite alone
-# make install    DESTDIR= PREFIX=/usr/local
+# make install    DESTDIR= PREFIX=/usr/local            make uninstall, make format, make clean
 # Everything built lies below $(O).  V=1 shows the commands.  All paths are relative: the checkout may lie in a folder
 # whose name has spaces.
 
@@ -20,7 +20,10 @@ Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$1' '$2';)
 
 VERSION = 0.1.0
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+ifndef SOURCE_DATE_EPOCH
+SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+endif
+export SOURCE_DATE_EPOCH O CLANG
 export LC_ALL = C
 SHELL = /bin/sh
 .DELETE_ON_ERROR:
@@ -40,7 +43,10 @@ WARN = -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-pr
 WARN_GCC = -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Warith-conversion -Wjump-misses-init
 WARN_CLANG = -Wcomma -Wunreachable-code -Wno-unknown-warning-option
 HARDEN = -O2 -g -fPIE -fstack-protector-strong -fstack-clash-protection -fno-delete-null-pointer-checks \
-	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr -ffile-prefix-map=./= -fno-ident
+	-ffile-prefix-map=./= -fno-ident
+HARDEN_GCC = -ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr
+# What the compiler of the host build takes: clang 14 refuses both of HARDEN_GCC.
+CC_FLAGS = $(WARN) $(if $(findstring clang,$(CC)),$(WARN_CLANG),$(WARN_GCC) $(HARDEN_GCC)) $(HARDEN)
 SAN = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 DEPFLAGS = -MMD -MP
 # Sections let the linker leave out what nothing calls: less to audit.
@@ -60,7 +66,7 @@ host_room = $(patsubst %.c,$(O)/host/%.o,$(call src,$1))
 san_room = $(patsubst %.c,$(O)/san/%.o,$(call src,$1))
 
 all: $(O)/agenttwin-guest $(O)/agenttwin-host
-.PHONY: all demo test test-long check fuzz bench escape install clean format
+.PHONY: all demo test tests test-long check fuzz bench escape install uninstall clean format force
 
 $(D)/info.txt: .ci/fetch-deps
 	$(call say,DEPS,libmnl libnftnl cJSON)
@@ -68,22 +74,33 @@ $(D)/info.txt: .ci/fetch-deps
 
 # guest: musl, static
 MUSL_CC = musl-gcc
+GUEST_FLAGS = $(STD) $(WARN) $(WARN_GCC) $(HARDEN) $(HARDEN_GCC) $(SECTIONS)
 $(O)/guest/%.o: %.c | $(D)/info.txt
 	$(call say,MUSL,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MUSL_CC) $(STD) $(WARN) $(WARN_GCC) $(HARDEN) $(SECTIONS) -I. $(FOREIGN) $(MUSL_INC) $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(MUSL_CC) $(GUEST_FLAGS) -I. -I$(O)/gen $(FOREIGN) $(MUSL_INC) $(DEPFLAGS) -c -o $@ $<
 $(O)/guest/foreign/%.o: $(D)/info.txt
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MUSL_CC) -w -std=c11 $(HARDEN) $(SECTIONS) -ffile-prefix-map=$(D)=deps $(FOREIGN) $(MUSL_INC) -c -o $@ $(D)/src/$*.c
+	$(Q)$(MUSL_CC) -w -std=c11 $(HARDEN) $(HARDEN_GCC) $(SECTIONS) -ffile-prefix-map=$(D)=deps $(FOREIGN) $(MUSL_INC) -c -o $@ $(D)/src/$*.c
 $(O)/guest/proto.a: $(call guest_room,proto)
 $(O)/guest/firewall.a: $(call guest_room,firewall)
 $(O)/guest/guest.a: $(call guest_room,guest)
 $(O)/guest/foreign.a: $(FOREIGN_SRC:%=$(O)/guest/foreign/%.o)
+# What the guest says about its own making: a C string of lines, rewritten only when it changes.
+BUILD_INFO = $(O)/gen/guest/build_info.inc
+$(O)/guest/guest/build_info.o $(O)/san/guest/build_info.o $(O)/fuzz/guest/build_info.o: $(BUILD_INFO)
+$(BUILD_INFO): force | $(D)/info.txt
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo 'version $(VERSION)'; sed -e '/^$$/d' -e 's/^/package /' $(D)/info.txt; \
+		printf 'pin %s\n' $(PINS); printf 'compiler '; gcc --version | head -n 1; \
+		printf '%s\n' 'flags $(subst ','\'',$(GUEST_FLAGS))'; } | \
+		sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 # host: the C library of the machine
 $(O)/host/%.o: %.c | $(D)/info.txt
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARN) $(if $(findstring clang,$(CC)),$(WARN_CLANG),$(WARN_GCC)) $(HARDEN) -D_FORTIFY_SOURCE=3 -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(STD) $(CC_FLAGS) -D_FORTIFY_SOURCE=3 -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
 $(O)/host/foreign/%.o: $(D)/info.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -w -std=c11 $(HARDEN) $(FOREIGN) -c -o $@ $(D)/src/$*.c
@@ -95,7 +112,7 @@ $(O)/host/foreign.a: $(FOREIGN_SRC:%=$(O)/host/foreign/%.o)
 $(O)/san/%.o: %.c | $(D)/info.txt
 	$(call say,SAN,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) -I$(O)/gen $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
 $(O)/san/foreign/%.o: $(D)/info.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -w -std=c11 $(SAN) $(FOREIGN) -c -o $@ $(D)/src/$*.c
@@ -133,43 +150,95 @@ $(O)/agenttwin-host: $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O
 		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
+LIB_A = $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
 UNIT = $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 SAN_A = $(O)/san/guest.a $(O)/san/host.a $(O)/san/firewall.a $(O)/san/proto.a $(O)/san/foreign.a
 # A unit test may name linker wraps and foreign archives: a comment line `// LINK: -Wl,--wrap=socket` in its source.
-$(O)/tests/unit/%: tests/unit/%.c $(SAN_A) tests/lib/tap.h
+$(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< \
-		$$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
+		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
+	$(call say,REPLAY,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< tests/fuzz/replay.c -Wl,--start-group $(SAN_A) -Wl,--end-group \
-		$(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
-# Fuzz targets: clang's libFuzzer over all pure sources at once.
-FUZZ_SRC = $(call src,proto) $(HOST_FIREWALL) $(filter-out guest/main.c guest/fortify.c,$(call src,guest)) $(filter-out host/main.c,$(call src,host)) \
-	$(FOREIGN_SRC:%=$(D)/src/%.c)
+	$(Q)$(CC) $(STD) $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< tests/fuzz/replay.c \
+		-Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
+# Fuzz targets: clang's libFuzzer over all rooms at once.
+FUZZ_FLAGS = -w $(STD) -O1 -g -fno-sanitize-recover=all -I. -I$(O) -I$(O)/gen $(FOREIGN)
+FUZZ_OBJ = $(patsubst %.c,$(O)/fuzz/%.o,$(call src,proto) $(call src,firewall) \
+	$(filter-out guest/main.c guest/fortify.c,$(call src,guest)) $(filter-out host/main.c,$(call src,host))) \
+	$(FOREIGN_SRC:%=$(O)/fuzz/foreign/%.o)
 $(O)/fuzz/%.o: %.c | $(D)/info.txt
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c -o $@ $<
 $(O)/fuzz/foreign/%.o: $(D)/info.txt
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined $(FOREIGN) -c -o $@ $(D)/src/$*.c
-$(O)/fuzz/all.a: $(patsubst %.c,$(O)/fuzz/%.o,$(call src,proto) $(call src,firewall) $(filter-out guest/main.c guest/fortify.c,$(call src,guest)) $(filter-out host/main.c,$(call src,host))) $(FOREIGN_SRC:%=$(O)/fuzz/foreign/%.o)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $(D)/src/$*.c
+$(O)/fuzz/all.a: $(FUZZ_OBJ)
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -w $(STD) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -I$(O) $(FOREIGN) -o $@ $< \
-		$(O)/fuzz/all.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A)
 
-# The packages of the npm example, from its lock file, without install scripts; never committed.
-NPM_AGENT = templates/worlds/npm-agent
-$(O)/npm-agent.stamp: $(NPM_AGENT)/package.json $(NPM_AGENT)/package-lock.json
-	$(call say,NPM,$(NPM_AGENT))
-	$(Q)mkdir -p $(@D)
-	$(Q)cd $(NPM_AGENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(Q)touch $@
+# The packages come first, so what is built from them is made by a second make; it builds in parallel unless told how.
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+.SECONDARY:
 
--include $(shell find $(O)/guest $(O)/host $(O)/san $(O)/fuzz -name '*.d' 2>/dev/null)
+tests: all $(UNIT) $(REPLAY)
+test:
+	$(Q)sh .ci/packages test
+	+$(Q)$(sub_make) tests
+	$(Q)perl tests/run -j $(JOBS) $(UNIT) tests/fuzz/replay.t -- $(wildcard tests/integration/*.t tests/escape/*.t)
+escape:
+	$(Q)sh .ci/packages test
+	+$(Q)$(sub_make) all
+	$(Q)perl tests/run $(wildcard tests/escape/*.t)
+# The long forms: each test sees AGENTTWIN_LONG=1 and then takes its full sizes; fuzzing for 60 s a target.
+test-long:
+	$(Q)sh .ci/packages test
+	+$(Q)$(sub_make) tests
+	$(Q)AGENTTWIN_LONG=1 AGENTTWIN_TEST_TIMEOUT=1800 perl tests/run $(UNIT) tests/fuzz/replay.t \
+		-- $(wildcard tests/integration/*.t tests/escape/*.t)
+	+$(Q)$(MAKE) --no-print-directory fuzz check
+fuzz:
+	$(Q)sh .ci/packages test
+	+$(Q)if sh .ci/fuzz --can; then $(sub_make) $(FUZZ:%=$(O)/tests/fuzz/%) && sh .ci/fuzz $(T) $(FUZZ); fi
+check:
+	$(Q)sh .ci/packages test
+	+$(Q)$(sub_make) all
+	$(Q)AGENTTWIN_TEST_TIMEOUT=3600 perl tests/run -v -- .ci/check
+bench:
+	+$(Q)$(sub_make) all
+	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; sh "$$script" || exit 1; done
+demo:
+	$(Q)sh .ci/packages demo
+	+$(Q)$(sub_make) all
+	$(Q)sh .ci/demo templates/worlds/refund-agent
+format:
+	clang-format -i $(wildcard proto/*.[ch] firewall/*.[ch] guest/*.[ch] host/*.[ch] tests/*/*.[ch])
+
+# ---- installing -------------------------------------------------------------------------------------------------------
+INSTALL = install
+MAN = $(wildcard docs/man/*.[1-9])
+SCHEMA = $(wildcard docs/schema/*.json)
+APPARMOR = $(wildcard templates/apparmor/agenttwin-host)
+to = $(DESTDIR)$(PREFIX)
+install: all
+	$(INSTALL) -d -m 0755 '$(to)/bin'
+	$(INSTALL) -m 0755 $(O)/agenttwin-host $(O)/agenttwin-guest '$(to)/bin/'
+	$(foreach m,$(MAN),$(INSTALL) -D -m 0644 $m '$(to)/share/man/man$(subst .,,$(suffix $m))/$(notdir $m)' && )true
+	$(foreach f,$(SCHEMA),$(INSTALL) -D -m 0644 $f '$(to)/share/agenttwin/schema/$(notdir $f)' && )true
+	$(foreach f,$(APPARMOR),$(INSTALL) -D -m 0644 $f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true
+uninstall:
+	rm -f '$(to)/bin/agenttwin-host' '$(to)/bin/agenttwin-guest'
+	$(foreach m,$(MAN),rm -f '$(to)/share/man/man$(subst .,,$(suffix $m))/$(notdir $m)' && )true
+	rm -rf '$(to)/share/agenttwin'
+	$(foreach f,$(APPARMOR),rm -f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true
+
+-include $(shell find $(O)/guest $(O)/host $(O)/san $(O)/fuzz $(O)/tests -name '*.d' 2>/dev/null)
 clean:
 	rm -rf $(O)
