@@ -49,13 +49,19 @@ struct facts {                       /* for the receipt; "" unknown */
 	char node_sha256[65];
 	char limits_enforced[256];   /* "pids by rlimit; memory not enforced; ..." */
 	uint32_t workflow_uid, workflow_gid, twins_uid, twins_gid, postgres_uid, postgres_gid; /* as seen inside */
+	char app_dir[256];           /* as seen by the guest: "/app", on local a folder below $TMPDIR */
+	char home_dir[256];          /* "/home/node" */
+	char guest_stderr[2048];     /* the last bytes the guest wrote there: only set when it could not speak in frames */
 };
 struct lease {                       /* one journal line: a file in the lease folder */
 	char backend[16];
 	char run_id[40];
-	char id[64];                 /* pid for namespaces */
+	char id[64];                 /* pid for namespaces; "" until the first creating call has returned */
 	uint64_t start_time;         /* field 22 of /proc/PID/stat, so a reused pid is not mistaken */
 	uint64_t expires_s;
+	uint64_t host_pid, host_start_time; /* of the program that holds the run; filled by lease_write */
+	char boot_id[40];            /* pids of another boot mean nothing; filled by lease_write */
+	char folder[256];            /* to be removed with the run, or "" */
 	char path[512];              /* the lease file itself */
 };
 struct doctor_item {
@@ -94,6 +100,8 @@ int lease_write(struct lease *l, struct diag *d) __attribute__((warn_unused_resu
 int lease_drop(const struct lease *l) __attribute__((nonnull));
 /* Calls each for every lease on disk; a malformed file is reported through each with backend "". Returns the count or -errno. */
 int lease_each(int (*each)(const struct lease *l, void *arg), void *arg) __attribute__((warn_unused_result, nonnull(1)));
-/* The run's process is still there (pid and start time match). */
+/* The run's process is still there (boot, pid and start time match). */
 bool lease_is_alive(const struct lease *l) __attribute__((nonnull));
+/* The program that wrote the lease is still there: the run is its own, nobody else's to end. */
+bool lease_is_held(const struct lease *l) __attribute__((nonnull));
 #endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * PID 1 of the sandbox: this program's own code, in a copy of its memory.  It holds no right over this machine from the moment
+ * it gave up the caller's identity, and it is not dumpable, so the sandbox's root cannot read what the copy holds.  It
+ * listens to one pipe (the host's) and to its children; the guest never gets a descriptor of it but its standard streams.
+ *
+ * It is the watchdog: whatever ends it (guest gone, host gone, time over, SIGKILL) ends the pid namespace with it. */
+#include "host/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/process.h"
+
+#define KEPT 7u
+#define KEYCTL_JOIN_SESSION 1
+
+static _Noreturn void
+give_up(const struct ns_init *in, const struct ns_report *fail)
+{
+	/* Nobody may be there to read it: the exit says enough then. */
+	if (write(in->report, fail, sizeof(*fail)) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+static void
+say(const struct ns_init *in, uint8_t kind, int32_t err)
+{
+	struct ns_report r = {.kind = kind, .err = err};
+
+	if (write(in->report, &r, sizeof(r)) != (ssize_t)sizeof(r))
+		_exit(2);
+}
+
+static int
+close_between(unsigned first, unsigned last)
+{
+	if (first > last)
+		return 0;
+	if (syscall(SYS_close_range, first, last, 0u) == 0)
+		return 0;
+	if (last > 65536) /* kernel before 5.9 */
+		last = 65536;
+	for (; first <= last; first++)
+		close((int)first);
+	return 0;
+}
+
+/* Closes everything but the descriptors of *in: above all the write ends of other runs' pipes, whose end of file tells
+ * their inits that the host is gone. */
+static int
+close_others(struct ns_init *in)
+{
+	int *const kept[KEPT] = {&in->go, &in->report, &in->guest, &in->in, &in->out, &in->log, &in->lock};
+	int sorted[KEPT], t, fd;
+	unsigned i, j, next = 0, n = 0;
+
+	for (i = 0; i < KEPT; i++) {
+		if (*kept[i] < 0)
+			continue;
+		if (*kept[i] < 3) { /* a host started without standard streams */
+			fd = fcntl(*kept[i], F_DUPFD_CLOEXEC, 3);
+			if (fd < 0)
+				return -errno;
+			*kept[i] = fd;
+		}
+		for (j = n++; j > 0 && sorted[j - 1] > *kept[i]; j--)
+			sorted[j] = sorted[j - 1];
+		sorted[j] = *kept[i];
+	}
+	for (i = 0; i < n; i++) {
+		close_between(next, (unsigned)sorted[i] - 1);
+		next = (unsigned)sorted[i] + 1;
+	}
+	close_between(next, ~0u);
+	/* The three standard ones exist from here on, so that no pipe gets their numbers. */
+	for (t = 0; t < 3; t++)
+		if ((fd = open("/dev/null", O_RDWR)) != t)
+			return fd < 0 ? -errno : -EBADF;
+	return 0;
+}
+
+static void
+default_signals(void)
+{
+	struct sigaction sa;
+	sigset_t all;
+	int s;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = SIG_DFL;
+	for (s = 1; s < NSIG; s++)
+		sigaction(s, &sa, NULL); /* KILL, STOP and the C library's own refuse: as they should */
+}
+
+/* Blocks until the host wrote this byte.  Ends the process when the host is gone or the time is over. */
+static void
+await(const struct ns_init *in, char wanted)
+{
+	struct pollfd p = {.fd = in->go, .events = POLLIN};
+	uint64_t now;
+	char got;
+
+	for (;;) {
+		now = process_clock_ms();
+		if (now >= in->expires_ms)
+			_exit(3);
+		if (poll(&p, 1, in->expires_ms - now > 60000 ? 60000 : (int)(in->expires_ms - now)) <= 0)
+			continue;
+		if (read(in->go, &got, 1) != 1 || got != wanted)
+			_exit(4);
+		return;
+	}
+}
+
+/* Root of the sandbox, nobody (or the caller) outside; no group of the caller; dies with the host. */
+static int
+become_root(struct ns_report *fail)
+{
+	gid_t groups[1];
+
+	if (setresgid(0, 0, 0) < 0)
+		return ns_fail(fail, "setresgid", "0", errno);
+	if (setgroups(0, NULL) < 0)
+		return ns_fail(fail, "setgroups", "none", errno);
+	if (setresuid(0, 0, 0) < 0)
+		return ns_fail(fail, "setresuid", "0", errno);
+	if (getgroups(1, groups) != 0)
+		return ns_fail(fail, "setgroups", "groups of the caller remain", EPERM);
+	if (setsid() < 0 && errno != EPERM)
+		return ns_fail(fail, "setsid", "", errno);
+	umask(022);
+	/* The caller's keys do not come along.  Refused where there are no keyrings: nothing to bring along then. */
+	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION, NULL);
+	/* After the change of ids, which clears it.  The pipe is asked again by every wait, so a host that died before this line is
+	 * noticed too. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return ns_fail(fail, "pdeathsig", "", errno);
+	return 0;
+}
+
+static _Noreturn void
+guest_child(const struct ns_init *in, int err_fd)
+{
+	static char arg0[] = "agenttwin-guest", arg1[] = "run";
+	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
+	sigset_t none;
+	int e;
+
+	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0 || setsid() < 0)
+		goto failed;
+	/* All ours are CLOEXEC already; this is for the one that a later change might forget. */
+	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) < 0 && errno != ENOSYS && errno != EINVAL)
+		goto failed;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	syscall(SYS_execveat, in->guest, "", argv, envp, AT_EMPTY_PATH);
+failed:
+	e = errno;
+	if (write(err_fd, &e, sizeof(e)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Returns the guest's pid once it runs its own first instruction. */
+static pid_t
+start_guest(struct ns_init *in, struct ns_report *fail)
+{
+	int pipes[2], e = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0) {
+		ns_fail(fail, "guest.pipe", "", errno);
+		return -1;
+	}
+	pid = fork();
+	if (pid < 0) {
+		ns_fail(fail, "guest.fork", "", errno);
+		return -1;
+	}
+	if (pid == 0)
+		guest_child(in, pipes[1]);
+	close(pipes[1]);
+	do
+		n = read(pipes[0], &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
+	close(pipes[0]);
+	if (n != 0) {
+		ns_fail(fail, "guest.exec", "agenttwin-guest", n == (ssize_t)sizeof(e) ? e : EIO);
+		return -1;
+	}
+	/* Their ends belong to the guest alone now: the host must see end of file when it dies. */
+	close(in->in);
+	close(in->out);
+	close(in->log);
+	close(in->guest);
+	in->in = in->out = in->log = in->guest = -1;
+	return pid;
+}
+
+/* Reaps whatever ended.  True when the guest was among them. */
+static bool
+reap(pid_t guest, int *status)
+{
+	bool ended = false;
+	pid_t pid;
+	int s;
+
+	while ((pid = waitpid(-1, &s, WNOHANG)) > 0)
+		if (pid == guest) {
+			*status = s;
+			ended = true;
+		}
+	return ended;
+}
+
+/* Until the guest ends, the host goes away, or the time is over. */
+static _Noreturn void
+watch(struct ns_init *in, pid_t guest, int children)
+{
+	struct pollfd p[2] = {{.fd = in->go, .events = POLLIN}, {.fd = children, .events = POLLIN}};
+	struct signalfd_siginfo si;
+	uint64_t now;
+	int status = 0;
+
+	for (;;) {
+		now = process_clock_ms();
+		if (now >= in->expires_ms)
+			_exit(3);
+		if (poll(p, 2, in->expires_ms - now > 60000 ? 60000 : (int)(in->expires_ms - now)) <= 0)
+			continue;
+		if (p[0].revents) /* nothing is ever sent after the start: this is the end of file */
+			_exit(4);
+		if (p[1].revents & POLLIN && read(children, &si, sizeof(si)) > 0 && reap(guest, &status)) {
+			say(in, NS_ENDED, status);
+			_exit(0);
+		}
+	}
+}
+
+/* see ns.h */
+_Noreturn void
+ns_init_main(struct ns_init *in)
+{
+	struct ns_report fail = {0};
+	sigset_t child;
+	pid_t guest;
+	int r, children;
+
+	default_signals();
+	/* newuidmap looks at who owns /proc/PID: the copy of a host that made itself non-dumpable would look like root's. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || (r = close_others(in)) < 0)
+		_exit(5);
+	say(in, NS_HELLO, 0);
+	await(in, 'm');
+	if ((r = ns_rootfs_open(&in->fs, &fail)) < 0 || (r = become_root(&fail)) < 0)
+		give_up(in, &fail);
+	if (sethostname("agenttwin", 9) < 0) {
+		ns_fail(&fail, "hostname", "agenttwin", errno);
+		give_up(in, &fail);
+	}
+	if ((r = ns_rootfs_build(&in->fs, &fail)) < 0)
+		give_up(in, &fail);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (children < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
+		ns_fail(&fail, "signalfd", "", errno);
+		give_up(in, &fail);
+	}
+	prctl(PR_SET_NAME, "agenttwin-init", 0, 0, 0);
+	say(in, NS_READY, 0);
+	await(in, 's');
+	guest = start_guest(in, &fail);
+	if (guest < 0)
+		give_up(in, &fail);
+	say(in, NS_STARTED, 0);
+	watch(in, guest, children);
+}
