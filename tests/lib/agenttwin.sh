@@ -55,3 +55,38 @@ wait_for() {
 		sleep 0.05
 	done
 }
+# world FOLDER FILES COMMAND [MEMBERS] [CHECKS]: a world with one service (URL in SHOP_URL) of one collection, `items`.
+# FILES and COMMAND are the inside of JSON arrays; MEMBERS are more members of the world, as `"limits": {...},`.
+world() {
+	local checks=${5-'{ "id": "exit", "kind": "exit", "code": 0 }'}
+	mkdir -p "$1"
+	cat >"$1/world.json" <<-WORLD
+		{ "agenttwin": "world/1", "name": "test", "seed": 1, ${4-}
+		  "files": [ $2 ],
+		  "env": { "SHOP_URL": "{{service.shop.url}}" },
+		  "services": [ { "name": "shop", "kind": "http", "hosts": [ "shop.internal" ], "state": { "items": [] },
+		    "routes": [ { "resource": "items", "path": "/items" } ] } ],
+		  "workflow": { "command": [ $3 ] },
+		  "checks": [ $checks ] }
+	WORLD
+}
+# start_world WORLD [ARGUMENT...]: as run_world, in the background: sets pid, receipt, err_file.  Signals are at their defaults
+# (a background command of a script otherwise ignores SIGINT).
+start_world() {
+	run_count=$((run_count + 1))
+	receipt=$tmp/receipt-$run_count.json
+	err_file=$tmp/err-$run_count
+	: >"$err_file"
+	env --default-signal=INT,TERM "$host" run --json "$@" >"$receipt" 2>"$err_file" &
+	pid=$!
+	stop_later "$pid"
+}
+# end_world: waits for it; sets status and err.
+end_world() {
+	wait "$pid"
+	status=$?
+	err=$(cat "$err_file")
+}
+lines_are() { [ "$(wc -l <"$2")" -ge "$1" ]; }
+none_marked() { [ -z "$(proc marked "$1")" ]; }
+none_alive() { [ -z "$(proc alive "$1")" ]; }

@@ -4,10 +4,14 @@
 proc.py tree PID            PID and all its descendants, one "pid:starttime" a line
 proc.py alive FILE          those lines of FILE whose process still exists (zombies do not count)
 proc.py marked TEXT         pids whose command line holds TEXT, but this one's
-proc.py peak FILE CMD...    runs CMD, writes its peak memory in KiB (largest single process) to FILE, exits as it did
+proc.py peak FILE CMD...    runs CMD, exits as it did; FILE gets JSON: peak memory in KiB of CMD's own process ("self") and,
+                            by name, of the largest process below it
 """
+import json
 import os
+import subprocess
 import sys
+import time
 
 
 def stat(pid):
@@ -24,13 +28,18 @@ def pids():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def tree(root):
+def below(root):
+    """root and its descendants, parents first: {pid: starttime}"""
     rows = {pid: s for pid in pids() if (s := stat(pid))}
     found = [root] if root in rows else []
     for pid in found:
         found += [child for child, s in rows.items() if s[1] == pid]
-    for pid in found:
-        print(f"{pid}:{rows[pid][2]}")
+    return {pid: rows[pid][2] for pid in found}
+
+
+def tree(root):
+    for pid, start in below(root).items():
+        print(f"{pid}:{start}")
 
 
 def alive(path):
@@ -57,14 +66,29 @@ def marked(text):
             print(pid)
 
 
+def high_water(pid):
+    """(name, VmHWM in KiB) or None"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
+            fields = dict(line.rstrip().split(":", 1) for line in f if ":" in line)
+        return fields["Name"].strip(), int(fields["VmHWM"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
 def peak(path, command):
-    pid = os.fork()
-    if pid == 0:
-        os.execvp(command[0], command)
-    _, status, usage = os.wait4(pid, 0)
+    child = subprocess.Popen(command)
+    found = {"self": 0}
+    while child.poll() is None:
+        for line in below(child.pid):
+            seen = high_water(line)
+            if seen:
+                name = "self" if line == child.pid else seen[0]
+                found[name] = max(found.get(name, 0), seen[1])
+        time.sleep(0.02)
     with open(path, "w", encoding="utf-8") as f:
-        print(usage.ru_maxrss, file=f)
-    sys.exit(os.waitstatus_to_exitcode(status) % 256)
+        json.dump(found, f)
+    sys.exit(child.returncode % 256)
 
 
 if __name__ == "__main__":

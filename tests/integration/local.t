@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2317 # functions called by wait_for and trap
+# The local backend: no sandbox, and it says so everywhere; it ends its own tree only.
+. tests/lib/tap.sh
+. tests/lib/agenttwin.sh
+
+mark=agenttwin-local-$$-$RANDOM
+world "$tmp/plain" '"a.mjs"' '"node", "a.mjs"'
+cat >"$tmp/plain/a.mjs" <<'E2'
+const reply = await fetch(`${process.env.SHOP_URL}/items`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"id":"x"}' });
+console.log(reply.status, process.env.SECRET_OF_HOST ?? 'clean');
+E2
+export SECRET_OF_HOST=leaked
+run_world --runtime local "$tmp/plain"
+is_run passed 0 "it runs"
+is "$(json "$receipt" 'r.outcome.stdout.tail.trim()')" "201 clean" "with the twin, and without the host's environment"
+is "$(json "$receipt" 'r.boundary.kind')" none "the receipt says that there is no boundary"
+is "$(json "$receipt" '[r.boundary.opening, r.boundary.closing]')" "[null,null]" "and no proof"
+like "$err" 'not sandboxed|not a sandbox|no sandbox' "and stderr says it"
+run_world --runtime local templates/worlds/refund-agent
+is "$status" 2 "a world that asks for no-egress is refused"
+like "$err" 'no-egress' "and told why"
+
+# Someone else's process of the same user, and the tree of the run.
+sleep 1000 &
+bystander=$!
+stop_later $bystander
+world "$tmp/stubborn" '"stubborn.mjs"' "\"node\", \"stubborn.mjs\", \"$mark\"" '"limits": { "run_ms": 2500, "grace_ms": 300 },'
+cp tests/integration/programs/stubborn.mjs "$tmp/stubborn/"
+run_world --runtime local "$tmp/stubborn"
+is_run timeout 5 "a run that does not end is ended"
+ok "with its whole tree" wait_for 5 none_marked "$mark"
+ok "and nothing of others" kill -0 $bystander
+start_world --runtime local "$tmp/stubborn" --timeout 60s
+runs() { [ "$(proc marked "$mark" | wc -l)" -ge 2 ]; }
+wait_for 20 runs
+kill -INT "$pid"
+end_world
+is_run cancelled 130 "SIGINT cancels"
+ok "the tree is gone" wait_for 5 none_marked "$mark"
+start_world --runtime local "$tmp/stubborn" --timeout 60s
+wait_for 20 runs
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+ok "SIGKILL of the host: the tree is gone within 5 s" wait_for 5 none_marked "$mark"
+done_testing

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The schemas in docs/schema describe what is really written: receipts of every status, and the worlds of this repository.
+. tests/lib/tap.sh
+. tests/lib/agenttwin.sh
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+
+valid() { # NAME SCHEMA FILE
+	local text
+	text=$(python3 tests/lib/schema.py "$2" "$3" 2>&1) && pass "$1" && return
+	fail "$1"
+	diag "$(head -n 10 <<<"$text")"
+}
+invalid() { # NAME SCHEMA FILE
+	python3 tests/lib/schema.py "$2" "$3" >/dev/null 2>&1
+	is "$?" 1 "$1"
+}
+world_schema=$(ls docs/schema/*world*.json) receipt_schema=$(ls docs/schema/*receipt*.json)
+for file in templates/worlds/*/*world.json; do valid "world: $file" "$world_schema" "$file"; done
+echo '{ "agenttwin": "world/1", "sede": 1 }' >"$tmp/bad.json"
+invalid "the schema of worlds refuses what is none" "$world_schema" "$tmp/bad.json"
+invalid "the schema of receipts refuses a world" "$receipt_schema" templates/worlds/refund-agent/world.json
+
+world "$tmp/local" '"a.mjs"' '"node", "a.mjs"'
+echo 'console.log(1);' >"$tmp/local/a.mjs"
+run_world --runtime local "$tmp/local"
+valid "receipt: passed, local" "$receipt_schema" "$receipt"
+need=$("$host" doctor --runtime namespace 2>&1) || { skip "receipts of the namespace backend" "it does not work here: $(head -n 1 <<<"$need")"; done_testing; }
+run_world templates/worlds/refund-agent --receipt "$tmp/r.json"
+valid "receipt: passed" "$receipt_schema" "$receipt"
+run_world templates/worlds/refund-agent/refund-twice.world.json --receipt "$tmp/r.json"
+valid "receipt: failed" "$receipt_schema" "$receipt"
+world "$tmp/slow" '"slow.mjs"' '"node", "slow.mjs"'
+cp tests/integration/programs/slow.mjs "$tmp/slow/"
+run_world "$tmp/slow" --timeout 1s
+valid "receipt: timeout" "$receipt_schema" "$receipt"
+start_world "$tmp/slow"
+sleep 1
+kill -TERM "$pid"
+end_world
+valid "receipt: cancelled" "$receipt_schema" "$receipt"
+unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' - "$host" run --json "$tmp/slow" >"$tmp/error.json" 2>/dev/null
+if [ -s "$tmp/error.json" ]; then valid "receipt: error" "$receipt_schema" "$tmp/error.json"; fi
+is "$(for r in "$tmp"/receipt-*.json; do json "$r" 'r.status'; done | sort -u | tr '\n' ' ')" "cancelled failed passed timeout " "these statuses were seen"
+rm -rf templates/worlds/refund-agent/.agenttwin
+done_testing
