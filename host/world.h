@@ -55,4 +55,9 @@ int world_load(const char *where, struct world *out, struct diag *d) __attribute
 void world_wipe(struct world *w) __attribute__((nonnull));
 /* Fills *d's file, pointer, line and column for a JSON Pointer in w's text. */
 void world_place(const struct world *w, const char *pointer, bool key, struct diag *d) __attribute__((nonnull));
+/* What must not be asked of the local backend: the no-egress check, explicit ports.  0, or -EOPNOTSUPP with *d filled.
+ * Warns on stderr about a variable that hard-codes a service's host name, which nothing resolves there. */
+int world_check_local(const struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
+/* Services on 127.0.0.1 at these ports (one a service), for the local backend.  Before cred_make. */
+void world_set_local(struct world *w, const uint16_t *ports) __attribute__((nonnull(1)));
 #endif

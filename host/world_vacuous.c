@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * world_vacuous.c - refuses a world whose checks all hold already when nothing ran: its runs would pass whatever the
+ * workflow does, even when it never starts. */
+#include <cJSON.h>
+#include <errno.h>
+#include <regex.h>
+#include <string.h>
+
+#include "host/world_read.h"
+
+/* The value at a pointer in the initial state, where a token after a collection is a row's id; NULL: none. */
+static const struct cJSON *
+step(const struct cJSON *v, const char *token, bool rows)
+{
+	const struct cJSON *m, *id;
+	size_t index = 0;
+	const char *p;
+
+	if (cJSON_IsObject(v))
+		return cJSON_GetObjectItemCaseSensitive(v, token);
+	if (!cJSON_IsArray(v))
+		return NULL;
+	if (rows) {
+		cJSON_ArrayForEach(m, v) {
+			id = cJSON_GetObjectItemCaseSensitive(m, "id");
+			if (id && strcmp(id->valuestring, token) == 0)
+				return m;
+		}
+		return NULL;
+	}
+	for (p = token; *p >= '0' && *p <= '9' && index < 1000000; p++)
+		index = index * 10 + (size_t)(*p - '0');
+	return *token && !*p && (token[0] != '0' || !token[1]) ? cJSON_GetArrayItem(v, (int)index) : NULL;
+}
+
+static const struct cJSON *
+resolve(const struct cJSON *state, const char *pointer)
+{
+	char token[1024];
+	const struct cJSON *v = state;
+	size_t n, depth;
+
+	for (depth = 0; v && *pointer == '/'; depth++) {
+		n = 0;
+		for (pointer++; *pointer && *pointer != '/' && n < sizeof(token) - 1; pointer++) {
+			if (*pointer == '~') {
+				token[n++] = *++pointer == '0' ? '~' : '/';
+				continue;
+			}
+			token[n++] = *pointer;
+		}
+		token[n] = '\0';
+		v = step(v, token, depth == 1);
+	}
+	return v;
+}
+
+static double
+sum_of(const struct cJSON *rows, const char *field)
+{
+	const struct cJSON *m, *f;
+	double all = 0;
+
+	cJSON_ArrayForEach(m, rows) {
+		f = cJSON_GetObjectItemCaseSensitive(m, field);
+		if (cJSON_IsNumber(f))
+			all += f->valuedouble;
+	}
+	return all;
+}
+
+static bool
+state_holds(const struct wr *c, const struct cJSON *check)
+{
+	const char *service = cJSON_GetObjectItemCaseSensitive(check, "service")->valuestring;
+	const struct cJSON *v = NULL, *equals = cJSON_GetObjectItemCaseSensitive(check, "equals"), *count = cJSON_GetObjectItemCaseSensitive(check, "count"),
+			   *sum = cJSON_GetObjectItemCaseSensitive(check, "sum"), *exists = cJSON_GetObjectItemCaseSensitive(check, "exists");
+	size_t i;
+
+	for (i = 0; i < c->w->services_len; i++)
+		if (strcmp(c->w->services[i].name, service) == 0)
+			v = resolve(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"), cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring);
+	if (exists)
+		return cJSON_IsTrue(exists) == (v != NULL);
+	if (!v)
+		return false;
+	if (count)
+		return (cJSON_IsArray(v) || cJSON_IsObject(v)) && (double)cJSON_GetArraySize(v) == count->valuedouble;
+	if (sum)
+		return !(sum_of(v, sum->valuestring) < equals->valuedouble) && !(sum_of(v, sum->valuestring) > equals->valuedouble);
+	return cJSON_Compare(v, equals, true);
+}
+
+static bool
+stream_holds(const struct cJSON *check)
+{
+	const struct cJSON *equals = cJSON_GetObjectItemCaseSensitive(check, "equals"), *matches = cJSON_GetObjectItemCaseSensitive(check, "matches");
+	bool holds = false;
+	regex_t re;
+
+	if (equals)
+		return !*equals->valuestring;
+	if (matches && regcomp(&re, matches->valuestring, REG_EXTENDED | REG_NOSUB) == 0) {
+		holds = regexec(&re, "", 0, NULL, 0) == 0;
+		regfree(&re);
+	}
+	return holds;
+}
+
+static bool
+calls_hold(const struct cJSON *check)
+{
+	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(check, "exactly"), *low = cJSON_GetObjectItemCaseSensitive(check, "at_least"),
+			   *high = cJSON_GetObjectItemCaseSensitive(check, "at_most");
+
+	if (exactly)
+		return exactly->valueint == 0;
+	if (low)
+		return low->valueint == 0;
+	return high != NULL;
+}
+
+static bool
+holds_at_first(const struct wr *c, const struct world_check *k)
+{
+	switch (k->kind) {
+	case CHECK_EXIT:
+		return false;
+	case CHECK_STDOUT:
+	case CHECK_STDERR:
+		return stream_holds(k->json);
+	case CHECK_CALLS:
+		return calls_hold(k->json);
+	case CHECK_NEVER:
+	case CHECK_NO_EGRESS:
+		return true;
+	case CHECK_STATE:
+		return state_holds(c, k->json);
+	}
+	return false;
+}
+
+int
+world_check_vacuous(struct wr *c)
+{
+	size_t i, mark;
+	int r;
+
+	for (i = 0; i < c->w->checks_len; i++)
+		if (!holds_at_first(c, &c->w->checks[i]))
+			return 0;
+	mark = wr_enter(c, "checks");
+	r = wr_fail_key(c, -EPROTO, "every check holds already when nothing has run, so a workflow that does nothing would pass");
+	diag_fix(c->d, "add a check that only the workflow's work can make true, such as { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
+	wr_leave(c, mark);
+	return r;
+}
