@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,9 +26,6 @@
 #define PIPE_BYTES (1 << 20)
 #define REPORT_WAIT_MS 20000
 #define END_WAIT_MS 5000
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x10u
-#endif
 
 struct backend {
 	struct node node;
@@ -48,37 +44,6 @@ shut(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-}
-
-/* The guest as a file without a name: nothing to find, replace or leave behind. */
-static int
-guest_file(const void *image, size_t len, int *fd_out)
-{
-	const char *at = image;
-	int fd, r = 0;
-	ssize_t n;
-
-	fd = memfd_create("agenttwin-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-	if (fd < 0 && errno == EINVAL) /* kernel before 6.3 */
-		fd = memfd_create("agenttwin-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	while (len > 0 && r == 0) {
-		n = write(fd, at, len);
-		if (n < 0 && errno != EINTR)
-			r = -errno;
-		if (n > 0) {
-			at += n;
-			len -= (size_t)n;
-		}
-	}
-	if (r == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		r = -errno;
-	if (r < 0)
-		close(fd);
-	else
-		*fd_out = fd;
-	return r;
 }
 
 /* The next report of the init.  -EPIPE when it ended without one. */
@@ -261,7 +226,7 @@ open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struc
 	if ((r = ns_ids_choose(s->run_id, &b->ids, d)) < 0 || (r = node_find(s->node, &b->node, d)) < 0 ||
 	    (r = make_pipes(b, e, d)) < 0)
 		return r;
-	if ((r = guest_file(s->guest, s->guest_len, &in.guest)) < 0)
+	if ((r = process_image(s->guest, s->guest_len, &in.guest)) < 0)
 		return diag_set(d, r, "file in memory for the guest: %s", strerror(-r));
 	snprintf(b->lease.backend, sizeof(b->lease.backend), "namespace");
 	snprintf(b->lease.run_id, sizeof(b->lease.run_id), "%s", s->run_id);

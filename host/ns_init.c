@@ -107,6 +107,34 @@ default_signals(void)
 		sigaction(s, &sa, NULL); /* KILL, STOP and the C library's own refuse: as they should */
 }
 
+/* The sandbox may read /proc/1/cmdline: the host's arguments (paths, options) and environment are overwritten in this copy
+ * of its memory.  Where they lie: fields 48 to 51 of /proc/self/stat. */
+static int
+forget_arguments(void)
+{
+	static const char name[] = "agenttwin-init";
+	unsigned long at[4] = {0};
+	char text[1024], *field;
+	int i;
+
+	if (process_read("/proc/self/stat", text, sizeof(text)) < 0 || !(field = strrchr(text, ')')))
+		return -EIO;
+	for (i = 2; i < 48 && field; i++)
+		field = strchr(field + 1, ' ');
+	for (i = 0; i < 4 && field; i++) {
+		at[i] = strtoul(field, &field, 10);
+		if (i % 2 == 1 && (at[i - 1] == 0 || at[i] < at[i - 1] || at[i] - at[i - 1] > 8u << 20))
+			return -EIO;
+	}
+	if (!field)
+		return -EIO;
+	memset((void *)at[0], 0, at[1] - at[0]);
+	memset((void *)at[2], 0, at[3] - at[2]);
+	if (at[1] - at[0] >= sizeof(name))
+		memcpy((void *)at[0], name, sizeof(name));
+	return 0;
+}
+
 /* Blocks until the host wrote this byte.  Ends the process when the host is gone or the time is over. */
 static void
 await(const struct ns_init *in, char wanted)
@@ -266,6 +294,10 @@ ns_init_main(struct ns_init *in)
 	/* newuidmap looks at who owns /proc/PID: the copy of a host that made itself non-dumpable would look like root's. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || (r = close_others(in)) < 0)
 		_exit(5);
+	if ((r = forget_arguments()) < 0) {
+		ns_fail(&fail, "arguments", "/proc/self/stat", -r);
+		give_up(in, &fail);
+	}
 	say(in, NS_HELLO, 0);
 	await(in, 'm');
 	if ((r = ns_rootfs_open(&in->fs, &fail)) < 0 || (r = become_root(&fail)) < 0)

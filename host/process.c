@@ -8,10 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
 
 /* see process.h */
 uint64_t
@@ -168,6 +173,37 @@ process_boot_id(char out[static 40])
 		return n < 0 ? (int)n : -EPROTO;
 	out[36] = '\0';
 	return 0;
+}
+
+/* see process.h */
+int
+process_image(const void *image, size_t len, int *fd_out)
+{
+	const char *at = image;
+	int fd, r = 0;
+	ssize_t n;
+
+	fd = memfd_create("agenttwin-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+	if (fd < 0 && errno == EINVAL) /* kernel before 6.3 */
+		fd = memfd_create("agenttwin-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	while (len > 0 && r == 0) {
+		n = write(fd, at, len);
+		if (n < 0 && errno != EINTR)
+			r = -errno;
+		if (n > 0) {
+			at += n;
+			len -= (size_t)n;
+		}
+	}
+	if (r == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		r = -errno;
+	if (r < 0)
+		close(fd);
+	else
+		*fd_out = fd;
+	return r;
 }
 
 /* Between fork and exec: nothing of ours stays open but the three standard descriptors. */

@@ -24,6 +24,9 @@ uint64_t process_clock_ms(void);
 ssize_t process_read(const char *path, char *out, size_t size) __attribute__((warn_unused_result, nonnull));
 /* 36 characters and NUL.  0 or -errno. */
 int process_boot_id(char out[static 40]) __attribute__((warn_unused_result, nonnull));
+/* A program as a file without a name, sealed: nothing to find, replace or leave behind.  0 and a CLOEXEC descriptor for
+ * execveat(2), or -errno. */
+int process_image(const void *image, size_t len, int *fd) __attribute__((warn_unused_result, nonnull));
 /* Runs a program with an empty environment, stdin and stderr as given in what follows: its output (stdout and stderr
  * together, terminated) goes to out.  Returns the wait status, or -errno; -ETIMEDOUT after timeout_ms (killed). */
 int process_run(const char *const argv[], char *out, size_t size, int timeout_ms) __attribute__((warn_unused_result, nonnull));
