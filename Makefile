@@ -159,6 +159,16 @@ $(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
 		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
+# Drives the firewall room in shell tests and benchmarks.
+$(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto -o $@ $< \
+		$(O)/san/firewall.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
+# The same without sanitizers, as the guest is built: for measuring.
+$(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)

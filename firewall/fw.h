@@ -14,6 +14,7 @@
 #define FW_DENIED_MAX 1024u
 #define FW_INTERFACES_MAX 16u
 #define FW_TEXT_MAX 32768u
+#define FW_SPACE 163840u         /* bytes: the largest batch (two tables, every list full) and one answer */
 #define FW_LOG_GROUP 7u          /* NFLOG group of denied packets */
 
 enum fw_lock_kind { FW_OUTER = 1, FW_INNER = 2 };
@@ -74,7 +75,7 @@ enum fw_verdict { FW_PASS = 0, FW_FAIL = 1, FW_UNKNOWN = 2, FW_ABSENT = 3 };
 const char *fw_verdict_name(enum fw_verdict v) __attribute__((returns_nonnull)); /* "PASS" ... */
 
 struct fw_probe {
-	char what[64];           /* "tcp4 198.51.100.1:443 documentation" */
+	char what[96];           /* "tcp4 198.51.100.1:443 documentation" */
 	enum fw_verdict verdict;
 	uint32_t packets;        /* the probe says it caused */
 	uint32_t denied;         /* the workflow's deny counter rose by */
@@ -97,7 +98,7 @@ struct fw_denied_row {
 	uint64_t first_ms, last_ms; /* CLOCK_REALTIME */
 };
 
-/* One lock.  Placed by the caller (static: about 100 KiB), bound to the network namespace that the thread is in when
+/* One lock.  Placed by the caller (static: about 260 KiB), bound to the network namespace that the thread is in when
  * fw_lock_init is called: sockets opened there stay there, so later calls work from any namespace, but fw_lock_prove,
  * whose child must be started in the lock's namespace (enter below may setns). */
 struct fw_lock {
@@ -114,9 +115,24 @@ struct fw_lock {
 	uint64_t denied_overflow;            /* packets with a record but no free row */
 	bool denied_lossy;                   /* ENOBUFS on the log socket: rows count "at least" */
 	uint32_t foreign_changes;            /* of tables that are not ours */
+	uint32_t route_changes;              /* address, route and link events seen in the outer namespace */
+	/* What the run itself was denied = before_closing - baseline (fw_lock_run_counters): the proofs' own packets lie
+	 * outside.  The log records of the proofs are thrown away, never aggregated. */
+	struct fw_counters baseline;         /* at the end of the opening proof */
+	struct fw_counters before_closing;   /* at the start of the closing proof */
+	/* Only where the control connection cannot be pinned (control_port set, no peer to be seen): called by
+	 * fw_lock_install at least three times; must make the guest write a heartbeat frame that the host answers.  Set
+	 * between fw_lock_init and fw_lock_install; NULL: such an installation fails with -ENOTCONN. */
+	int (*heartbeat)(void *arg);
+	void *heartbeat_arg;
 	int nl_fd, watch_fd, route_fd, log_fd; /* private, -1 none; watch, route and log are poll()able */
 	uint32_t seq;                        /* private */
-	uint8_t space[2048];                 /* private */
+	uint64_t handles;                    /* private: digest of the kernel's handles of our table */
+	uint32_t generation_seen;            /* private: last one that a change event explained */
+	bool ipv6_disabled;                  /* private: kernel has IPv6, but it is switched off on every device */
+	struct fw_address gateway[2];        /* private: of the default routes, IPv4 and IPv6; family 0 none */
+	uint32_t gateway_index;              /* private: device of an IPv6 link-local probe, 0 none */
+	_Alignas(8) uint8_t space[FW_SPACE]; /* private: messages to and from the kernel */
 };
 
 /* Opens the sockets in the present network namespace.  want: lock kind, uids, control port; the rest is found out. */
@@ -144,6 +160,9 @@ int fw_lock_watch(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_u
 int fw_lock_denied(struct fw_lock *l) __attribute__((warn_unused_result, nonnull));
 /* Reads all counters (without reset). */
 int fw_lock_counters(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_unused_result, nonnull));
+/* What was denied between the two proofs: the difference of the latest reading (or of before_closing once the closing
+ * proof has begun) and the baseline. */
+void fw_lock_run_counters(const struct fw_lock *l, struct fw_counters *out) __attribute__((nonnull));
 /* Closing verification, after every process of the run is dead: generation explained, read back, proved again. */
 int fw_lock_close_verify(struct fw_lock *l, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 	__attribute__((warn_unused_result, nonnull(1, 2, 4)));

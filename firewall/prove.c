@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * prove.c - tries to get out, and believes only the counters.  See fw.h.
+ * A child becomes the workflow (enter) and then does what it is told, one probe at a time; the parent, still root, reads
+ * the counters between them.  The child's word is used for how many packets it caused, never for having been denied. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "firewall/nl.h"
+#include "firewall/table.h"
+
+#define ANSWER_MS 400            /* a refusal is there in a fraction of one; a SYN is repeated after 1,000 */
+#define REPORT_MS 5000           /* a child that says nothing for so long is given up */
+#define TCP 6u
+#define UDP 17u
+#define ICMP 1u
+#define ICMP6 58u
+
+enum probe_kind {
+	PROBE_OUT,               /* must be denied, and counted for the workflow */
+	PROBE_LOOPBACK,          /* must work: the positive control */
+	PROBE_CLOSED,            /* must be refused, and counted as closed */
+	PROBE_END,               /* the child leaves */
+};
+struct order {
+	uint8_t kind, protocol;
+	bool by_lo;              /* bound to the device lo */
+	uint16_t port, wait_ms;
+	uint32_t scope;
+	struct fw_address to;
+};
+enum stage { STAGE_ENTER, STAGE_SOCKET, STAGE_SEND };
+struct report {
+	uint8_t stage;
+	bool through;            /* connected, or the kernel took the datagram */
+	int32_t err;             /* positive errno, 0 none */
+	uint32_t packets;        /* caused */
+};
+
+/* ---- the child ------------------------------------------------------------------------------------------------------ */
+
+union endpoint {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t
+endpoint_of(const struct order *o, union endpoint *e)
+{
+	memset(e, 0, sizeof(*e));
+	if (o->to.family == 4) {
+		e->in.sin_family = AF_INET;
+		e->in.sin_port = htons(o->port);
+		memcpy(&e->in.sin_addr, o->to.bytes, 4);
+		return sizeof(e->in);
+	}
+	e->in6.sin6_family = AF_INET6;
+	e->in6.sin6_port = htons(o->port);
+	e->in6.sin6_scope_id = o->scope;
+	memcpy(&e->in6.sin6_addr, o->to.bytes, 16);
+	return sizeof(e->in6);
+}
+
+/* Errors that come before a packet is made: no route, no address, no permission to address it so. */
+static bool
+is_before_packet(int err)
+{
+	return err == ENETUNREACH || err == EADDRNOTAVAIL || err == EINVAL || err == ENODEV || err == EAFNOSUPPORT ||
+	       err == ENOBUFS || err == ENOMEM || err == EMSGSIZE || err == EDESTADDRREQ;
+}
+
+static int
+connect_error(int fd, const union endpoint *e, socklen_t len, int wait_ms)
+{
+	struct pollfd p = {fd, POLLOUT, 0};
+	socklen_t err_len = sizeof(int);
+	int err = 0;
+
+	if (connect(fd, &e->any, len) == 0)
+		return 0;
+	if (errno != EINPROGRESS)
+		return errno;
+	if (poll(&p, 1, wait_ms) <= 0)
+		return ETIMEDOUT;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &err_len) < 0)
+		return errno;
+	return err;
+}
+
+static void
+probe_out(const struct order *o, struct report *r)
+{
+	static const uint8_t echo4[8] = {8}, echo6[8] = {128};
+	bool stream = o->protocol == TCP;
+	union endpoint e;
+	socklen_t len = endpoint_of(o, &e);
+	const void *data = o->protocol == ICMP6 ? echo6 : o->protocol == ICMP ? echo4 : (const uint8_t *)"?";
+	int fd;
+
+	fd = socket(e.any.sa_family, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, o->protocol);
+	if (fd < 0) {
+		r->err = errno;
+		return;
+	}
+	r->stage = STAGE_SEND;
+	if (o->by_lo && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0)
+		r->err = errno;
+	else if (stream)
+		r->err = connect_error(fd, &e, len, o->wait_ms);
+	else if (sendto(fd, data, o->protocol == UDP ? 1 : 8, MSG_NOSIGNAL, &e.any, len) < 0)
+		r->err = errno;
+	r->through = r->err == 0;
+	r->packets = !is_before_packet(r->err);
+	close(fd);
+}
+
+static int
+loopback_tcp(const struct order *o)
+{
+	union endpoint e;
+	socklen_t len = endpoint_of(o, &e);
+	int listener = -1, client = -1, server = -1, err = 0;
+	char byte = 'x';
+
+	listener = socket(e.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, TCP);
+	client = socket(e.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, TCP);
+	if (listener < 0 || client < 0 || bind(listener, &e.any, len) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, &e.any, &len) < 0)
+		err = errno;
+	else if ((err = connect_error(client, &e, len, ANSWER_MS)) == 0) {
+		server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (server < 0 || send(client, &byte, 1, MSG_NOSIGNAL) != 1 || recv(server, &byte, 1, 0) != 1)
+			err = errno ? errno : EIO;
+	}
+	if (listener >= 0)
+		close(listener);
+	if (client >= 0)
+		close(client);
+	if (server >= 0)
+		close(server);
+	return err;
+}
+
+static int
+loopback_udp(const struct order *o)
+{
+	union endpoint e;
+	socklen_t len = endpoint_of(o, &e);
+	struct pollfd p = {-1, POLLIN, 0};
+	char byte = 'x';
+	int fd, err = 0;
+
+	fd = socket(e.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, UDP);
+	if (fd < 0)
+		return errno;
+	p.fd = fd;
+	if (bind(fd, &e.any, len) < 0 || getsockname(fd, &e.any, &len) < 0 || sendto(fd, &byte, 1, 0, &e.any, len) != 1)
+		err = errno;
+	else if (poll(&p, 1, ANSWER_MS) <= 0 || recv(fd, &byte, 1, 0) != 1)
+		err = ETIMEDOUT;
+	close(fd);
+	return err;
+}
+
+static void
+obey(const struct order *o, struct report *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->stage = STAGE_SOCKET;
+	if (o->kind != PROBE_LOOPBACK) {
+		probe_out(o, r);
+		return;
+	}
+	r->stage = STAGE_SEND;
+	errno = 0;
+	r->err = o->protocol == TCP ? loopback_tcp(o) : loopback_udp(o);
+	r->through = r->err == 0;
+}
+
+static void __attribute__((noreturn))
+child(int fd, fw_enter_fn *enter, void *arg)
+{
+	struct report r = {.stage = STAGE_ENTER};
+	struct order o;
+	int err;
+
+	err = enter(arg);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of identity, which clears it */
+	r.err = err < 0 ? -err : 0;
+	while (send(fd, &r, sizeof(r), MSG_NOSIGNAL) == sizeof(r) && err == 0 && recv(fd, &o, sizeof(o), 0) == sizeof(o) &&
+	       o.kind != PROBE_END)
+		obey(&o, &r);
+	_exit(0);
+}
+
+/* ---- what is tried -------------------------------------------------------------------------------------------------- */
+
+struct target {
+	uint8_t protocol;
+	const char *address;
+	uint16_t port;
+	const char *why;
+};
+static const struct target targets[] = {
+	{TCP, "192.0.2.1", 80, "documentation"}, {UDP, "192.0.2.1", 9, "documentation"},
+	{TCP, "203.0.113.9", 443, "documentation"}, {UDP, "203.0.113.9", 443, "documentation"},
+	{TCP, "198.51.100.53", 53, "resolver"}, {UDP, "198.51.100.53", 53, "resolver"},
+	{TCP, "2001:db8::1", 443, "documentation"}, {UDP, "2001:db8::1", 443, "documentation"},
+	{TCP, "2001:db8::53", 53, "resolver"}, {UDP, "2001:db8::53", 53, "resolver"},
+	{TCP, "169.254.169.254", 80, "metadata"}, {UDP, "169.254.169.254", 80, "metadata"},
+	{TCP, "100.100.100.200", 80, "metadata"}, {TCP, "168.63.129.16", 80, "metadata"}, {TCP, "192.0.0.192", 80, "metadata"},
+	{TCP, "fd00:ec2::254", 80, "metadata"}, {TCP, "fd20:ce::254", 80, "metadata"}, {TCP, "fd00:c1::a9fe:a9fe", 80, "metadata"},
+	{TCP, "fd00:42::42", 80, "metadata"}, {UDP, "fd00:ec2::254", 80, "metadata"},
+	{TCP, "::ffff:169.254.169.254", 80, "metadata, mapped"}, {TCP, "64:ff9b::a9fe:a9fe", 80, "metadata, NAT64"},
+	{TCP, "2002:a9fe:a9fe::1", 80, "metadata, 6to4"},
+	{UDP, "224.0.0.251", 5353, "multicast"}, {ICMP, "203.0.113.9", 0, "ping"}, {ICMP6, "2001:db8::1", 0, "ping"},
+};
+
+struct proof {
+	struct fw_lock *l;
+	struct fw_probe *probes;
+	uint8_t *probes_len;
+	int fd;                  /* to the child */
+	struct fw_counters before;
+	int err;                 /* the proof itself failed: -errno */
+};
+
+static const char *
+protocol_name(unsigned protocol)
+{
+	return protocol == TCP ? "tcp" : protocol == UDP ? "udp" : "icmp";
+}
+
+static int
+ask(struct proof *p, const struct order *o, struct report *r)
+{
+	struct pollfd f = {p->fd, POLLIN, 0};
+	ssize_t len;
+	int n;
+
+	if (o && send(p->fd, o, sizeof(*o), MSG_NOSIGNAL) != sizeof(*o))
+		return -EPIPE;
+	do
+		n = poll(&f, 1, REPORT_MS);
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return -ETIMEDOUT;
+	len = n < 0 ? -1 : recv(p->fd, r, sizeof(*r), MSG_DONTWAIT);
+	return len == sizeof(*r) ? 0 : -EPIPE; /* the child died */
+}
+
+static enum fw_verdict
+judge_out(const struct fw_lock *l, const struct order *o, const struct report *r, uint32_t denied, uint32_t escaped)
+{
+	if (escaped > 0 || (r->through && r->stage == STAGE_SEND))
+		return FW_FAIL;
+	if (r->stage == STAGE_SOCKET) {
+		if (denied > 0)
+			return FW_UNKNOWN;
+		/* Pings need a socket that the filter or the kernel refuses; IPv6 may not exist. */
+		if (o->protocol == ICMP || o->protocol == ICMP6 || (o->to.family == 6 && !l->params.ipv6 && r->err == EAFNOSUPPORT))
+			return FW_ABSENT;
+		return FW_UNKNOWN;
+	}
+	return r->packets > 0 && denied == r->packets ? FW_PASS : FW_UNKNOWN;
+}
+
+static enum fw_verdict
+judge(const struct proof *p, const struct order *o, const struct report *r, struct fw_probe *probe)
+{
+	const struct fw_counters *a = &p->before, *b = &p->l->counters;
+	uint64_t closed = b->closed - a->closed, denied = b->workflow - a->workflow, escaped = b->postrouting - a->postrouting;
+
+	probe->packets = r->packets;
+	probe->denied = (uint32_t)(o->kind == PROBE_CLOSED ? closed : denied);
+	probe->escaped = (uint32_t)escaped;
+	probe->err = r->err;
+	switch ((enum probe_kind)o->kind) {
+	case PROBE_OUT:
+		return closed > 0 ? FW_UNKNOWN : judge_out(p->l, o, r, probe->denied, probe->escaped);
+	case PROBE_CLOSED:
+		return denied > 0 ? FW_UNKNOWN : judge_out(p->l, o, r, probe->denied, probe->escaped);
+	case PROBE_LOOPBACK:
+		if (r->err == 0)
+			return denied == 0 && closed == 0 && escaped == 0 ? FW_PASS : FW_UNKNOWN;
+		return o->to.family == 6 && !p->l->params.ipv6 && r->err == EAFNOSUPPORT ? FW_ABSENT : FW_UNKNOWN;
+	case PROBE_END: break;
+	}
+	return FW_UNKNOWN;
+}
+
+static void
+try(struct proof *p, const struct order *o, const char *why)
+{
+	struct fw_probe *probe;
+	struct report r;
+	char address[46];
+
+	if (p->err < 0)
+		return;
+	if (*p->probes_len == FW_PROBES_MAX) {
+		p->err = -EMSGSIZE;
+		return;
+	}
+	probe = &p->probes[(*p->probes_len)++];
+	memset(probe, 0, sizeof(*probe));
+	probe->verdict = FW_UNKNOWN;
+	fw_text_address(&o->to, address);
+	snprintf(probe->what, sizeof(probe->what), "%s%c %s%s%s%s:%u %.16s", protocol_name(o->protocol), o->to.family == 4 ? '4' : '6',
+		 o->to.family == 6 ? "[" : "", address, o->scope ? "%dev" : "", o->to.family == 6 ? "]" : "", (unsigned)o->port, why);
+	if ((p->err = ask(p, o, &r)) < 0 || (p->err = fw_counters_read(p->l)) < 0)
+		return;
+	probe->verdict = judge(p, o, &r, probe);
+	p->before = p->l->counters;
+}
+
+static struct order
+order_of(const struct fw_lock *l, enum probe_kind kind, unsigned protocol, const struct fw_address *to, uint16_t port)
+{
+	struct order o;
+
+	memset(&o, 0, sizeof(o));
+	o.kind = (uint8_t)kind;
+	o.protocol = (uint8_t)protocol;
+	o.to = *to;
+	o.port = port;
+	/* Where nothing answers, one SYN has been judged by the time connect returns. */
+	o.wait_ms = l->params.reject ? ANSWER_MS : 0;
+	return o;
+}
+
+static void
+try_both(struct proof *p, enum probe_kind kind, const struct fw_address *to, uint16_t port, uint32_t scope, const char *why)
+{
+	static const uint8_t protocols[] = {TCP, UDP};
+	struct order o;
+
+	for (unsigned i = 0; i < sizeof(protocols); i++) {
+		o = order_of(p->l, kind, protocols[i], to, port);
+		o.scope = scope;
+		try(p, &o, why);
+	}
+}
+
+static void
+try_loopback(struct proof *p)
+{
+	static const struct fw_address v4 = {4, {127, 0, 0, 1}}, v6 = {6, {[15] = 1}}, forwarder = {4, {127, 0, 0, 11}};
+	const struct fw_params *params = &p->l->params;
+	struct order o;
+	unsigned closed = 0;
+
+	try_both(p, PROBE_LOOPBACK, &v4, 0, 0, "loopback");
+	try_both(p, PROBE_LOOPBACK, &v6, 0, 0, "loopback");
+	if (params->lock != FW_OUTER)
+		return;
+	try_both(p, PROBE_OUT, &forwarder, 53, 0, "forwarder");
+	/* The first ones over IPv4, the very first over IPv6; the read-back has compared the rest. */
+	for (unsigned i = 0; i < params->closed_len && closed < 8; i++, closed++) {
+		o = order_of(p->l, PROBE_CLOSED, params->closed[i].protocol, &v4, params->closed[i].port);
+		try(p, &o, "closed port");
+		if (i > 0)
+			continue;
+		o.to = v6;
+		try(p, &o, "closed port");
+	}
+}
+
+static void
+try_all(struct proof *p)
+{
+	static const struct fw_address scoped = {6, {0xfe, 0x80, [15] = 1}}, group = {6, {0xff, 2, [15] = 0xfb}};
+	static const struct fw_address outside = {4, {198, 51, 100, 1}};
+	const struct fw_lock *l = p->l;
+	struct fw_address to;
+	struct order o;
+
+	try_loopback(p);
+	for (unsigned i = 0; i < 2; i++)
+		if (l->gateway[i].family && (i == 0 || !(l->gateway[i].bytes[0] == 0xfe && l->gateway[i].bytes[1] >> 6 == 2)))
+			try_both(p, PROBE_OUT, &l->gateway[i], 53, 0, "gateway");
+	for (unsigned i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		memset(&to, 0, sizeof(to));
+		to.family = strchr(targets[i].address, ':') ? 6 : 4;
+		(void)inet_pton(to.family == 4 ? AF_INET : AF_INET6, targets[i].address, to.bytes);
+		o = order_of(l, PROBE_OUT, targets[i].protocol, &to, targets[i].port);
+		try(p, &o, targets[i].why);
+	}
+	if (l->params.ipv6 && l->gateway_index) {
+		/* Needs no route: what global IPv6 destinations may lack. */
+		try_both(p, PROBE_OUT, &scoped, 443, l->gateway_index, "link-local");
+		o = order_of(l, PROBE_OUT, UDP, &group, 5353);
+		o.scope = l->gateway_index;
+		try(p, &o, "multicast");
+	}
+	o = order_of(l, PROBE_OUT, UDP, &outside, 9);
+	o.by_lo = true; /* leaves "by lo" without being for loopback */
+	try(p, &o, "by device lo");
+}
+
+/* ---- the verdict ---------------------------------------------------------------------------------------------------- */
+
+static int
+conclude(const struct proof *p, struct fw_failure *f)
+{
+	static const enum fw_verdict bad[] = {FW_FAIL, FW_UNKNOWN};
+
+	if (p->err < 0)
+		return fw_fail(f, "prove", -p->err, p->err == -EPERM ? "the ruleset changed under the proof" :
+			       p->err == -EPIPE || p->err == -ETIMEDOUT ? "the proof's child died or fell silent" : "the proof could not be finished");
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < *p->probes_len; i++) {
+			const struct fw_probe *b = &p->probes[i];
+
+			if (b->verdict != bad[k])
+				continue;
+			(void)fw_fail(f, "prove", b->err, "%s: %s (sent %lu, denied %lu, got out %lu)", fw_verdict_name(b->verdict), b->what,
+				      (unsigned long)b->packets, (unsigned long)b->denied, (unsigned long)b->escaped);
+			return bad[k] == FW_FAIL ? -EPERM : -EPROTO;
+		}
+	return 0;
+}
+
+static void
+reap(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int
+run_child(struct proof *p, fw_enter_fn *enter, void *arg, struct fw_failure *f)
+{
+	struct order end = {.kind = PROBE_END};
+	struct report r;
+	int pair[2], err;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fw_fail(f, "prove", errno, "making a channel to the proof's child failed");
+	pid = fork();
+	if (pid < 0) {
+		err = errno;
+		close(pair[0]);
+		close(pair[1]);
+		return fw_fail(f, "prove", err, "starting the proof's child failed");
+	}
+	if (pid == 0) {
+		close(pair[0]);
+		child(pair[1], enter, arg);
+	}
+	close(pair[1]);
+	p->fd = pair[0];
+	p->err = ask(p, NULL, &r);
+	if (p->err == 0 && r.err != 0) {
+		err = fw_fail(f, "prove", r.err, "the proof's child could not become the workflow");
+	} else {
+		if (p->err == 0)
+			try_all(p);
+		err = conclude(p, f);
+		(void)send(p->fd, &end, sizeof(end), MSG_NOSIGNAL);
+	}
+	close(p->fd);
+	reap(pid);
+	return err;
+}
+
+int
+fw_lock_prove(struct fw_lock *l, unsigned phase, fw_enter_fn *enter, void *arg, struct fw_failure *f)
+{
+	struct proof p = {.l = l, .probes = l->probes[phase != 0], .probes_len = &l->probes_len[phase != 0]};
+	int r;
+
+	*p.probes_len = 0;
+	if ((r = fw_counters_read(l)) < 0)
+		return fw_fail(f, "prove", -r, "reading the counters failed");
+	p.before = l->counters;
+	if (phase != 0)
+		l->before_closing = l->counters;
+	r = run_child(&p, enter, arg, f);
+	if (phase == 0)
+		l->baseline = l->counters;
+	fw_log_discard(l);
+	if (r == 0 && phase == 0)
+		l->proved_opening = true;
+	else if (r == 0)
+		l->proved_closing = true;
+	return r;
+}
+
+int
+fw_lock_close_verify(struct fw_lock *l, fw_enter_fn *enter, void *arg, struct fw_failure *f)
+{
+	uint32_t generation;
+	uint64_t handles;
+	int r;
+
+	/* What the run left in the log belongs to the run; the proof's own records do not. */
+	while ((r = fw_lock_denied(l)) > 0)
+		;
+	if (r < 0)
+		return fw_fail(f, "closing", -r, "reading the log of denied packets failed");
+	if ((r = fw_lock_watch(l, f)) < 0 || (r = fw_readback(l, "closing", &generation, &handles, f)) < 0)
+		return r;
+	if (generation != l->generation || handles != l->handles)
+		return fw_fail(f, "closing", EPERM, "the ruleset changed while it was being verified");
+	if ((r = fw_lock_prove(l, 1, enter, arg, f)) < 0)
+		return r;
+	/* Nothing may have moved under the proof either. */
+	return (r = fw_lock_watch(l, f)) < 0 ? r : 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * table.h - what install, readback, prove and watch share about our table in the kernel.  Private to firewall/. */
+#ifndef FIREWALL_TABLE_H
+#define FIREWALL_TABLE_H
+#include "firewall/fw.h"
+#include "firewall/ruleset.h"
+
+struct fw_nl;
+
+/* Appends table, chains and rules to a batch.  -ENOMEM, or 0. */
+int fw_encode_ruleset(struct fw_nl *n, const struct fw_ruleset *rs) __attribute__((warn_unused_result, nonnull));
+/* The ruleset's generation id now. */
+int fw_generation(struct fw_lock *l, uint32_t *out) __attribute__((warn_unused_result, nonnull));
+/* Reads our table back and compares everything with what l->params asks for.  0 intact: the generation that the reading
+ * belongs to and a digest of the handles; -EPERM it differs, f says where; other -errno it could not be read. */
+int fw_readback(struct fw_lock *l, const char *step, uint32_t *generation, uint64_t *handles, struct fw_failure *f)
+	__attribute__((warn_unused_result, nonnull));
+/* Reads the counters into l->counters. */
+int fw_counters_read(struct fw_lock *l) __attribute__((warn_unused_result, nonnull));
+/* Opens change, route and log sockets; route events are subscribed now, so nothing of the set-up is in them. */
+int fw_watch_open(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_unused_result, nonnull));
+int fw_log_open(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_unused_result, nonnull));
+/* Throws away what the log socket has. */
+void fw_log_discard(struct fw_lock *l) __attribute__((nonnull));
+#endif
