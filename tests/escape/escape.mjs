@@ -5,18 +5,28 @@ import { spawnSync } from 'node:child_process';
 import { getSystemErrorName } from 'node:util';
 
 const attempts = [];
+const oneLine = (value) => String(value).replace(/\s+/g, ' ').trim().slice(0, 200);
 
 // fn returns what it got (any value), or throws: then the attempt failed.
 export async function attempt(name, fn) {
   try {
-    attempts.push({ name, got: true, detail: String(await fn()).slice(0, 200) });
+    attempts.push({ name, got: true, detail: oneLine(await fn()) });
   } catch (error) {
-    attempts.push({ name, got: false, detail: String(error.code ?? error.message).slice(0, 200) });
+    attempts.push({ name, got: false, detail: oneLine(error.code ?? error.message) });
   }
 }
 
 export function fail(text) {
   throw new Error(text);
+}
+
+// Runs a program; exit status 0 alone means that it got what it wanted.
+export function run(command, ...args) {
+  const { stdout, stderr, status, signal, error } = spawnSync(command, args, {
+    input: 'root\n', timeout: 5000, encoding: 'utf8', env: { ...process.env, PATH: '/usr/sbin:/sbin:/usr/bin:/bin' },
+  });
+  if (status === 0) return stdout;
+  return fail(error && error.code !== 'EPIPE' ? error.code : `status ${status ?? signal}: ${stderr}`);
 }
 
 // Runs the C helper with arguments; each of its lines is "NAME RESULT", RESULT a number: >= 0 got it, else -errno.

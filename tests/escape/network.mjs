@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tries to reach something: TCP, UDP with an answer, names, other programs; over IPv4 and IPv6.
-import { execFileSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns/promises';
 import net from 'node:net';
 import os from 'node:os';
-import { attempt, fail, report } from './escape.mjs';
+import { attempt, fail, report, run } from './escape.mjs';
 
 const tcp = (host, port) => new Promise((resolve, reject) => {
   const socket = net.connect({ host, port, autoSelectFamily: false });
@@ -55,9 +54,7 @@ for (const [name, ...command] of [
   ['nft-delete', 'nft', 'delete', 'table', 'inet', 'agenttwin'], ['iptables', 'iptables', '-I', 'OUTPUT', '-j', 'ACCEPT'],
   ['ip-route', 'ip', 'route', 'add', 'default', 'dev', 'lo'], ['ip-link', 'ip', 'link', 'set', 'lo', 'down'],
 ]) {
-  await attempt(name, () => execFileSync(command[0], command.slice(1), {
-    stdio: ['ignore', 'pipe', 'pipe'], timeout: 5000, env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' },
-  }));
+  await attempt(name, () => run(...command));
 }
 await attempt('own-loopback', async () => {
   const server = net.createServer((s) => s.end()).listen(0, '127.0.0.1');

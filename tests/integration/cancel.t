@@ -41,8 +41,9 @@ end_world
 judge "two signals at once" 130
 
 # At any moment of a short run: what the receipt says and the exit status agree, and nothing is left.
+cp -R templates/worlds/refund-agent "$tmp/refund"
 for delay in 0.02 0.05 0.1 0.15 0.2 0.25 0.3 0.4 0.5 0.7; do
-	start_world templates/worlds/refund-agent --receipt "$tmp/some.json"
+	start_world "$tmp/refund"
 	sleep $delay
 	kill -TERM "$pid" 2>/dev/null
 	end_world

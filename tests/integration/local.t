@@ -18,7 +18,7 @@ is "$(json "$receipt" 'r.outcome.stdout.tail.trim()')" "201 clean" "with the twi
 is "$(json "$receipt" 'r.boundary.kind')" none "the receipt says that there is no boundary"
 is "$(json "$receipt" '[r.boundary.opening, r.boundary.closing]')" "[null,null]" "and no proof"
 like "$err" 'not sandboxed|not a sandbox|no sandbox' "and stderr says it"
-run_world --runtime local templates/worlds/refund-agent
+run_world templates/worlds/refund-agent --runtime local
 is "$status" 2 "a world that asks for no-egress is refused"
 like "$err" 'no-egress' "and told why"
 

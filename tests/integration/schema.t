@@ -26,9 +26,10 @@ echo 'console.log(1);' >"$tmp/local/a.mjs"
 run_world --runtime local "$tmp/local"
 valid "receipt: passed, local" "$receipt_schema" "$receipt"
 need=$("$host" doctor --runtime namespace 2>&1) || { skip "receipts of the namespace backend" "it does not work here: $(head -n 1 <<<"$need")"; done_testing; }
-run_world templates/worlds/refund-agent --receipt "$tmp/r.json"
+cp -R templates/worlds/refund-agent "$tmp/refund"
+run_world "$tmp/refund"
 valid "receipt: passed" "$receipt_schema" "$receipt"
-run_world templates/worlds/refund-agent/refund-twice.world.json --receipt "$tmp/r.json"
+run_world "$tmp/refund/refund-twice.world.json"
 valid "receipt: failed" "$receipt_schema" "$receipt"
 world "$tmp/slow" '"slow.mjs"' '"node", "slow.mjs"'
 cp tests/integration/programs/slow.mjs "$tmp/slow/"
@@ -42,5 +43,4 @@ valid "receipt: cancelled" "$receipt_schema" "$receipt"
 unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' - "$host" run --json "$tmp/slow" >"$tmp/error.json" 2>/dev/null
 if [ -s "$tmp/error.json" ]; then valid "receipt: error" "$receipt_schema" "$tmp/error.json"; fi
 is "$(for r in "$tmp"/receipt-*.json; do json "$r" 'r.status'; done | sort -u | tr '\n' ' ')" "cancelled failed passed timeout " "these statuses were seen"
-rm -rf templates/worlds/refund-agent/.agenttwin
 done_testing
