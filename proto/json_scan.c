@@ -148,6 +148,15 @@ key_compare(const struct scan *s, const struct key *a, const struct key *b)
 	}
 }
 
+/* Equal keys in the order of the text, so that neighbours tell which one came second. */
+static bool
+is_before(const struct scan *s, const struct key *a, const struct key *b)
+{
+	int c = key_compare(s, a, b);
+
+	return c != 0 ? c < 0 : a->at < b->at;
+}
+
 static void
 sift_down(const struct scan *s, struct key *a, size_t root, size_t n)
 {
@@ -157,9 +166,9 @@ sift_down(const struct scan *s, struct key *a, size_t root, size_t n)
 
 		if (child >= n)
 			return;
-		if (child + 1 < n && key_compare(s, &a[child], &a[child + 1]) < 0)
+		if (child + 1 < n && is_before(s, &a[child], &a[child + 1]))
 			child++;
-		if (key_compare(s, &t, &a[child]) >= 0)
+		if (!is_before(s, &t, &a[child]))
 			return;
 		a[root] = a[child];
 		a[child] = t;
@@ -191,12 +200,9 @@ duplicates_check(struct scan *s, struct level *l)
 	uint32_t found = NO_KEY;
 
 	keys_sort(s, a, n);
-	for (size_t i = 1; i < n; i++) {
-		uint32_t later = a[i].at > a[i - 1].at ? a[i].at : a[i - 1].at;
-
-		if (key_compare(s, &a[i - 1], &a[i]) == 0 && later < found)
-			found = later;
-	}
+	for (size_t i = 1; i < n; i++)
+		if (a[i].at < found && key_compare(s, &a[i - 1], &a[i]) == 0)
+			found = a[i].at;
 	s->keys_len = l->keys_start;
 	if (found == NO_KEY)
 		return 0;
