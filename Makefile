@@ -193,6 +193,14 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A)
 
+# The packages of the npm example, from its lock file, without install scripts; never committed.
+NPM_AGENT = templates/worlds/npm-agent
+$(O)/npm-agent.stamp: $(NPM_AGENT)/package.json $(NPM_AGENT)/package-lock.json
+	$(call say,NPM,$(NPM_AGENT))
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(NPM_AGENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)touch $@
+
 # The packages come first, so what is built from them is made by a second make; it builds in parallel unless told how.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))

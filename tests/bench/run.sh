@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh [ROUNDS] - what a run costs, as ratios against plain `node` on the same script, measured in turns in this same run:
 #   time from the start of `run` to the workflow's first instruction, and the whole run; peak memory of host and guest; sizes.
@@ -21,7 +21,7 @@ WORLD
 	exit 0
 }
 now() { date +%s%N; }
-for ((i = 0; i < rounds; i++)); do
+for _ in $(seq "$rounds"); do
 	start=$(now)
 	node "$work/first.mjs" >"$work/plain.out"
 	end=$(now)

@@ -57,7 +57,7 @@ consistent() { # NAME: exit 0 and 1 only with both proofs; never a marker withou
 }
 for rule in sendto:error=ENOBUFS sendto:error=EPERM sendmsg:error=EOPNOTSUPP recvmsg:error=ENOBUFS socket:error=EPROTONOSUPPORT \
 	unshare:error=ENOSPC seccomp:error=EINVAL setresuid:error=EAGAIN prctl:error=EPERM mount:error=EPERM; do
-	for when in 1 2 4 9; do
+	for when in 1 3${AGENTTWIN_LONG:+ 2 4 5 6 7 8 9 10 12 15}; do
 		within strace -f -qq -o /dev/null -e "inject=$rule:when=$when"
 		consistent "${rule/:error=/ fails with }, call $when of each process"
 	done

@@ -2,6 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # agenttwin.sh - running worlds from tests, and looking into receipts.  Source it after tap.sh.
 O=${O:-build}
+# shellcheck disable=SC2034
+O_relative=$O # make cannot have a target with spaces in its name
 case $O in /*) ;; *) O=$PWD/$O ;; esac
 # shellcheck disable=SC2034 # used by tests
 host=$O/agenttwin-host
