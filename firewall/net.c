@@ -15,11 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "firewall/nl.h"
 
 #define LO_INDEX 1u
+#define OPER_UP 6u                /* IF_OPER_UP */
+#define SETTLE_MS 2000           /* for a device pair to say that it runs: a work queue's turn, so a millisecond */
 #define IFF_UP_ 1u               /* <linux/if.h> and <net/if.h> do not agree with each other under every C library */
 #define GEN_MODE_NONE 1u         /* IN6_ADDR_GEN_MODE_NONE */
 
@@ -140,6 +143,9 @@ default_route_add(struct route_talk *t, uint32_t index, const struct fw_address 
 struct seen {
 	struct fw_lock *l;
 	bool default_route[2];   /* IPv4, IPv6 */
+	uint32_t index[2];       /* devices that are waited for */
+	unsigned running;        /* how many of them run */
+	unsigned local6;         /* how many of the pair's IPv6 addresses are fully there */
 	bool link_local[FW_INTERFACES_MAX];
 	bool too_many;
 };
@@ -147,7 +153,8 @@ struct seen {
 static int
 see_link(void *arg, const struct nlmsghdr *h)
 {
-	struct fw_lock *l = ((struct seen *)arg)->l;
+	struct seen *s = arg;
+	struct fw_lock *l = s->l;
 	struct fw_interface *i;
 	struct ifinfomsg m;
 	struct fw_attrs it;
@@ -162,9 +169,12 @@ see_link(void *arg, const struct nlmsghdr *h)
 	memset(i, 0, sizeof(*i));
 	i->index = (uint32_t)m.ifi_index;
 	fw_attrs_of(&it, h, sizeof(m));
-	while (fw_attr_next(&it, &a))
+	while (fw_attr_next(&it, &a)) {
 		if (a.type == IFLA_IFNAME && a.len > 0 && a.len <= sizeof(i->name))
 			memcpy(i->name, a.data, a.len - 1u);
+		if (a.type == IFLA_OPERSTATE && a.len == 1 && a.data[0] == OPER_UP && (i->index == s->index[0] || i->index == s->index[1]))
+			s->running++;
+	}
 	return 0;
 }
 
@@ -320,6 +330,48 @@ enable_ipv6(const char *device)
 }
 
 static int
+see_local(void *arg, const struct nlmsghdr *h)
+{
+	struct seen *s = arg;
+	struct fw_attrs it;
+	struct fw_attr a;
+	struct rtmsg m;
+
+	if (h->nlmsg_type != RTM_NEWROUTE || h->nlmsg_len < NLMSG_LENGTH(sizeof(m)))
+		return 0;
+	memcpy(&m, mnl_nlmsg_get_payload(h), sizeof(m));
+	if (m.rtm_type != RTN_LOCAL || m.rtm_dst_len != 128)
+		return 0;
+	fw_attrs_of(&it, h, sizeof(m));
+	while (fw_attr_next(&it, &a))
+		if (a.type == RTA_DST && a.len == 16 && (memcmp(a.data, veth6.bytes, 16) == 0 || memcmp(a.data, local6.bytes, 16) == 0))
+			s->local6++;
+	return 0;
+}
+
+/* Until both ends run and their IPv6 addresses have their routes, the kernel has work of its own to do on them in a work
+ * queue, which would be heard as changes later. */
+static int
+veth_settle(struct route_talk *t, struct seen *s, uint32_t index, uint32_t peer, bool addresses)
+{
+	const struct timespec ms = {0, 1000000};
+	int r;
+
+	for (int i = 0; i < SETTLE_MS; i++) {
+		s->index[0] = index;
+		s->index[1] = peer;
+		s->running = s->local6 = 0;
+		if ((r = dump(t, RTM_GETLINK, AF_UNSPEC, see_link, s)) < 0 ||
+		    (addresses && (r = dump(t, RTM_GETROUTE, AF_INET6, see_local, s)) < 0))
+			return r;
+		if (s->running == 2 && (!addresses || s->local6 == 2))
+			return 0;
+		(void)nanosleep(&ms, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+static int
 veth_addresses6(struct route_talk *t, uint32_t index)
 {
 	int r;
@@ -351,6 +403,8 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 	}
 	if ((r = link_up(t, index)) < 0 || (r = link_up(t, peer)) < 0)
 		return fw_fail(f, "net.veth", -r, "setting the device pair up was refused");
+	if ((r = veth_settle(t, s, index, peer, false)) < 0)
+		return fw_fail(f, "net.veth", -r, "the device pair did not come up");
 	if (!s->default_route[0] && ((r = address_add(t, index, &veth4, 30)) < 0 || (r = default_route_add(t, index, &gateway4)) < 0))
 		return fw_fail(f, "net.address", -r, "the IPv4 address or default route was refused");
 	if (!l->params.ipv6 || s->default_route[1])
@@ -361,7 +415,10 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 		if ((r = no_generated_addresses(t, index)) == 0)
 			r = veth_addresses6(t, index);
 	}
-	return r < 0 ? fw_fail(f, "net.address", -r, "the IPv6 addresses or default route were refused") : 0;
+	if (r < 0)
+		return fw_fail(f, "net.address", -r, "the IPv6 addresses or default route were refused");
+	r = veth_settle(t, s, index, peer, true);
+	return r < 0 ? fw_fail(f, "net.address", -r, "the IPv6 addresses did not become ready") : 0;
 }
 
 int
@@ -376,7 +433,7 @@ fw_net_prepare(struct fw_lock *l, struct fw_failure *f)
 	if (t.fd < 0)
 		return fw_fail(f, "net.open", -t.fd, "opening a routing socket failed");
 	if ((r = link_up(&t, LO_INDEX)) < 0) {
-		r = fw_fail(f, "net.lo", -r, "setting lo up was refused");
+		r = fw_fail(f, "net.lo", -r, "setting lo up was refused; CAP_NET_ADMIN in this network namespace is needed");
 		goto out;
 	}
 	if ((r = dump(&t, RTM_GETROUTE, AF_INET, see_route, &s)) < 0 ||
