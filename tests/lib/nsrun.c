@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * nsrun.c - opens a backend with any program as guest and joins the standard streams to it.
- * usage: nsrun BACKEND GUEST [-e SECONDS] [-n NODE] [-i RUNID] [-d DISK_BYTES] [-t open|start]
+ * usage: nsrun BACKEND GUEST [-e SECONDS] [-n NODE] [-i RUNID] [-d DISK_BYTES]; nsrun doctor|reap [ARGUMENT...]
  * stderr: one "key value" line each for what a test asks.  Exit: 0 the guest's output ended and cleanup is confirmed, 4 refused. */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/backend.h"
+#include "host/cmd.h"
 #include "host/diag.h"
 
 static double
@@ -78,6 +79,10 @@ main(int argc, char **argv)
 	double from;
 	int fd, r, opt, in, out, seconds = 60;
 
+	if (argc >= 2 && strcmp(argv[1], "doctor") == 0)
+		return cmd_doctor(argc - 1, argv + 1);
+	if (argc >= 2 && strcmp(argv[1], "reap") == 0)
+		return cmd_reap(argc - 1, argv + 1);
 	if (argc < 3 || !(ops = backend_find(argv[1])))
 		return 2;
 	fd = open(argv[2], O_RDONLY | O_CLOEXEC);
