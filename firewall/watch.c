@@ -47,7 +47,8 @@ fw_watch_open(struct fw_lock *l, struct fw_failure *f)
 
 struct changes {
 	uint32_t generation;     /* the last that is explained */
-	bool ours;               /* an event names our table */
+	bool pending;            /* an event of the transaction being announced names our table */
+	bool ours;               /* and so did one of a transaction after the read-back */
 	bool lost;               /* events are missing */
 	bool any;
 };
@@ -77,17 +78,21 @@ take_change(struct changes *c, const struct nlmsghdr *h)
 		return;
 	c->any = true;
 	if ((h->nlmsg_type & 255) != NFT_MSG_NEWGEN) {
-		c->ours |= names_ours(h);
+		c->pending |= names_ours(h);
 		return;
 	}
+	/* This ends a transaction's events. */
 	fw_attrs_of(&it, h, sizeof(struct nfgenmsg));
 	while (fw_attr_next(&it, &a)) {
 		if (a.type != NFTA_GEN_ID || !fw_attr_be32(&a, &id))
 			continue;
-		if ((int32_t)(id - c->generation) <= 0)
-			continue; /* our own installation, and what stood in the queue before it */
-		c->lost |= id != c->generation + 1;
-		c->generation = id;
+		/* Up to the read-back: our own installation, and what stood in the queue before it. */
+		if ((int32_t)(id - c->generation) > 0) {
+			c->ours |= c->pending;
+			c->lost |= id != c->generation + 1;
+			c->generation = id;
+		}
+		c->pending = false;
 	}
 }
 
