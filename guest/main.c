@@ -1,1 +1,104 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * main.c - the guest's argument table, and the only exit.
+ *
+ * Runs as: root of the sandbox (local: the caller).  Input: its own command line, given by the host. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/audit.h"
+#include "guest/monitor.h"
+
+#define STATUS_USAGE 2
+
+static int
+usage(FILE *to)
+{
+	fputs("usage: agenttwin-guest run [--in FILE]\n"
+	      "       agenttwin-guest audit [--nft [outer|inner]] [--json]\n"
+	      "       agenttwin-guest doctor | --version | --help\n"
+	      "\n"
+	      "Runs one workflow behind a proved boundary.  Started by agenttwin-host; see agenttwin-guest(8).\n",
+	      to);
+	return to == stdout ? 0 : STATUS_USAGE;
+}
+
+static int
+cmd_run(int argc, char **argv)
+{
+	if (argc == 0)
+		return monitor_run(NULL);
+	if (argc == 2 && strcmp(argv[0], "--in") == 0 && argv[1][0] != '\0')
+		return monitor_run(argv[1]);
+	return usage(stderr);
+}
+
+static int
+cmd_audit(int argc, char **argv)
+{
+	bool json = false, nft = false, outer = false, inner = false;
+	int r = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (strcmp(argv[i], "--nft") == 0)
+			nft = true;
+		else if (nft && strcmp(argv[i], "outer") == 0)
+			outer = true;
+		else if (nft && strcmp(argv[i], "inner") == 0)
+			inner = true;
+		else
+			return usage(stderr);
+	}
+	if (json && nft)
+		return usage(stderr);
+	if (!nft)
+		return audit_summary(json) < 0;
+	if (outer || !inner)
+		r = audit_nft(FW_OUTER);
+	if (r == 0 && inner)
+		r = audit_nft(FW_INNER);
+	return r < 0;
+}
+
+static int
+cmd_doctor(int argc, char **argv)
+{
+	(void)argv;
+	return argc > 0 ? usage(stderr) : audit_doctor() < 0;
+}
+
+static int
+cmd_version(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 0)
+		return usage(stderr);
+	puts("agenttwin-guest " AGENTTWIN_VERSION);
+	return 0;
+}
+
+static int
+cmd_help(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return usage(stdout);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv); /* arguments after the name; returns the exit status */
+} commands[] = {
+	{ "run", cmd_run },           { "audit", cmd_audit },      { "doctor", cmd_doctor },
+	{ "--version", cmd_version }, { "--help", cmd_help },      { "-h", cmd_help },
+};
+
+int
+main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			exit(commands[i].run(argc - 2, argv + 2));
+	exit(usage(stderr));
+}
