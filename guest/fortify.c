@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int __snprintf_chk(char *s, size_t max, int flag, size_t size, const char *format, ...) __attribute__((format(printf, 5, 6)));
+int __snprintf_chk(char *s, size_t max, int flag, size_t size, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 int __fprintf_chk(FILE *f, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void *__memcpy_chk(void *to, const void *from, size_t len, size_t size);
 void *__memmove_chk(void *to, const void *from, size_t len, size_t size);

@@ -13,7 +13,7 @@ struct reader {
 	bool failed; /* something was asked for that was not there */
 };
 void reader_init(struct reader *r, const void *data, size_t len) __attribute__((nonnull(1)));
-uint8_t read_u8(struct reader *r) __attribute__((nonnull));   /* 0 after a failure */
+uint8_t read_u8(struct reader *r) __attribute__((nonnull)); /* 0 after a failure */
 uint16_t read_u16(struct reader *r) __attribute__((nonnull));
 uint32_t read_u32(struct reader *r) __attribute__((nonnull));
 uint64_t read_u64(struct reader *r) __attribute__((nonnull));
@@ -25,10 +25,10 @@ const char *read_string(struct reader *r) __attribute__((nonnull));
 int reader_finish(const struct reader *r) __attribute__((warn_unused_result, nonnull));
 
 struct writer {
-	uint8_t *at;   /* start of the buffer */
-	size_t len;    /* bytes written */
-	size_t size;   /* bytes in the buffer */
-	bool failed;   /* something did not fit (no part of it was written, nor anything after); len is what did */
+	uint8_t *at; /* start of the buffer */
+	size_t len;  /* bytes written */
+	size_t size; /* bytes in the buffer */
+	bool failed; /* something did not fit (no part of it was written, nor anything after); len is what did */
 };
 void writer_init(struct writer *w, void *buf, size_t size) __attribute__((nonnull(1)));
 void write_u8(struct writer *w, uint8_t v) __attribute__((nonnull));
@@ -54,16 +54,17 @@ void json_hex(struct writer *w, const uint8_t *data, size_t len) __attribute__((
  * (compared after unescaping; at most 65,536 keys in one object and those around it), nesting at most depth_max, no NUL
  * (\u0000 neither), lone surrogates refused.  Linear in len but for the duplicate check, which is len log len at most.
  * Uses one static table of keys: not for two threads at once. */
-#define JSON_SCAN_DEPTH_MAX 256u  /* the most that depth_max may be (asserted) */
+#define JSON_SCAN_DEPTH_MAX 256u /* the most that depth_max may be (asserted) */
 #define JSON_SCAN_KEYS_MAX 65536u
 struct json_scan {
-	size_t offset;        /* of the first problem, bytes from the start */
-	uint32_t line, column;/* of it, from 1; column in bytes */
-	const char *problem;  /* static text */
-	char pointer[1024];   /* JSON Pointer (RFC 6901) of the value or member concerned; cut with "..." */
+	size_t offset;         /* of the first problem, bytes from the start */
+	uint32_t line, column; /* of it, from 1; column in bytes */
+	const char *problem;   /* static text */
+	char pointer[1024];    /* JSON Pointer (RFC 6901) of the value or member concerned; cut with "..." */
 };
 /* 0; -EPROTO malformed or duplicate key; -EMSGSIZE too deep, too many keys, 4 GiB or more.  *s filled only on failure. */
-int json_scan(const char *text, size_t len, uint32_t depth_max, struct json_scan *s) __attribute__((warn_unused_result, nonnull));
+int json_scan(const char *text, size_t len, uint32_t depth_max, struct json_scan *s)
+	__attribute__((warn_unused_result, nonnull));
 /* Line and column (from 1) of the value at a JSON Pointer in text that json_scan accepted; of its key when key is true
  * and the value is an object's member.  -ENOENT if there is none. */
 int json_locate(const char *text, size_t len, const char *pointer, bool key, uint32_t *line, uint32_t *column)

@@ -39,9 +39,9 @@ enum frame_type {
 #define FRAME_MORE 1u /* flags bit 0: the next frame of this type continues this record */
 
 struct frame {
-	uint8_t type;        /* enum frame_type */
-	uint8_t flags;       /* 0 or FRAME_MORE */
-	uint32_t len;        /* bytes in body, at most FRAME_BODY_MAX */
+	uint8_t type;  /* enum frame_type */
+	uint8_t flags; /* 0 or FRAME_MORE */
+	uint32_t len;  /* bytes in body, at most FRAME_BODY_MAX */
 	uint64_t seq;
 	uint8_t nonce[FRAME_NONCE_LEN];
 	const uint8_t *body; /* borrowed: lives as long as the input */
@@ -75,16 +75,17 @@ struct frame_hello {
 };
 void frame_hello_encode(const struct frame_hello *in, uint8_t out[static FRAME_HELLO_LEN]) __attribute__((nonnull));
 /* 0; -EPROTO for another length, another magic, version 0 or min > max. */
-int frame_hello_decode(const uint8_t *body, size_t len, struct frame_hello *out) __attribute__((warn_unused_result, nonnull));
+int frame_hello_decode(const uint8_t *body, size_t len, struct frame_hello *out)
+	__attribute__((warn_unused_result, nonnull));
 /* The highest version that both sides speak (> 0), or -ENOTSUP: the guest then sends FAIL and END. */
 int frame_version_choose(uint8_t peer_min, uint8_t peer_max) __attribute__((warn_unused_result));
 
 /* One direction of a stream on the sending side: numbers frames, keeps nonce and chain. */
 struct frame_sender {
-	uint64_t seq;                      /* frames sent so far */
+	uint64_t seq; /* frames sent so far */
 	uint8_t nonce[FRAME_NONCE_LEN];
-	struct frame_chain chain;          /* over all frames sent so far */
-	int open_type;                     /* type of a record whose MORE is pending, or 0 */
+	struct frame_chain chain; /* over all frames sent so far */
+	int open_type;            /* type of a record whose MORE is pending, or 0 */
 };
 void frame_sender_init(struct frame_sender *s, const uint8_t random[static FRAME_RANDOM_LEN]) __attribute__((nonnull));
 /* Fills header for a frame with this type, flags and body (len <= FRAME_BODY_MAX), advances number and chain.  The
@@ -102,20 +103,20 @@ enum frame_direction { FRAME_TO_GUEST, FRAME_TO_HOST };
 
 struct frame_receiver {
 	enum frame_direction direction;
-	uint64_t seq;                      /* the number expected next */
+	uint64_t seq; /* the number expected next */
 	uint8_t nonce[FRAME_NONCE_LEN];
-	bool nonce_known;                  /* to the guest: learned from HELLO */
-	bool bundle_file;                  /* to the guest: recorded frames, START, PING and CANCEL not allowed */
-	uint8_t random[FRAME_RANDOM_LEN];  /* from HELLO (to the guest) or given (to the host) */
-	struct frame_chain chain;          /* over all frames accepted so far */
-	struct frame_chain chain_before;   /* over all frames before the last accepted one: what END and COMMIT state */
-	int phase;                         /* private: position in the order table */
-	unsigned seen;                     /* private: what came already, bits */
-	int record_type;                   /* private: a record with MORE pending, or 0 */
-	uint64_t record_len;               /* private */
-	size_t have;                       /* private: bytes in buf */
-	int error;                         /* first error, sticks */
-	const char *problem;               /* what was wrong, static text; valid when error != 0 */
+	bool nonce_known;                 /* to the guest: learned from HELLO */
+	bool bundle_file;                 /* to the guest: recorded frames, START, PING and CANCEL not allowed */
+	uint8_t random[FRAME_RANDOM_LEN]; /* from HELLO (to the guest) or given (to the host) */
+	struct frame_chain chain;         /* over all frames accepted so far */
+	struct frame_chain chain_before;  /* over all frames before the last accepted one: what END and COMMIT state */
+	int phase;                        /* private: position in the order table */
+	unsigned seen;                    /* private: what came already, bits */
+	int record_type;                  /* private: a record with MORE pending, or 0 */
+	uint64_t record_len;              /* private */
+	size_t have;                      /* private: bytes in buf */
+	int error;                        /* first error, sticks */
+	const char *problem;              /* what was wrong, static text; valid when error != 0 */
 	uint8_t buf[FRAME_HEADER_LEN + FRAME_BODY_MAX];
 };
 /* random: for FRAME_TO_HOST the 16 bytes the host sent; NULL for FRAME_TO_GUEST (learned from the first frame). */

@@ -20,7 +20,9 @@ write_escaped(struct writer *w, uint32_t code)
 	static const char digits[] = "0123456789abcdef";
 	static const char shorts[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	const char *at = code < 0x80 ? strchr(shorts, (int)code) : NULL;
-	char text[6] = { '\\', 'u', digits[code >> 12 & 15], digits[code >> 8 & 15], digits[code >> 4 & 15], digits[code & 15] };
+	char text[6] = {
+		'\\', 'u', digits[code >> 12 & 15], digits[code >> 8 & 15], digits[code >> 4 & 15], digits[code & 15]
+	};
 
 	if (code == 0) { /* \u0000 is JSON, but json_scan refuses it, as many a reader does */
 		write_text(w, "\xef\xbf\xbd");

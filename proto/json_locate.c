@@ -34,7 +34,8 @@ is_key(const char *text, size_t len, size_t at, const char *token, size_t token_
 
 /* Walks the members of the object at at.  0 and both positions, or -ENOENT. */
 static int
-find_member(const char *text, size_t len, size_t at, const char *token, size_t token_len, size_t *key_at, size_t *value_at)
+find_member(const char *text, size_t len, size_t at, const char *token, size_t token_len, size_t *key_at,
+	    size_t *value_at)
 {
 	at = json_skip_blank(text, len, at + 1);
 	while (at < len && text[at] == '"') {

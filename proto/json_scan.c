@@ -239,7 +239,8 @@ scan_escape(struct scan *s)
 		return fail(s, "");
 	if (s->text[s->at] != 'u') {
 		if (s->text[s->at] == '\0' || !strchr("\"\\/bfnrt", s->text[s->at]))
-			return fail_at(s, start, -EPROTO, "an unknown escape; JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
+			return fail_at(s, start, -EPROTO,
+				       "an unknown escape; JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
 		s->at++;
 		return 0;
 	}
@@ -458,8 +459,8 @@ scan_after(struct scan *s)
 		return WANT_VALUE;
 	}
 	if (s->at >= s->len || c != end)
-		return fail(s, l->is_object ? "here should be a comma or the closing brace" :
-					      "here should be a comma or the closing bracket");
+		return fail(s, l->is_object ? "here should be a comma or the closing brace"
+					    : "here should be a comma or the closing bracket");
 	if (l->is_object) {
 		r = duplicates_check(s, l);
 		if (r < 0)

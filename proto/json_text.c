@@ -137,7 +137,8 @@ json_skip_value(const char *text, size_t len, size_t at)
 			at++;
 			continue;
 		} else {
-			while (at < len && !json_is_blank(text[at]) && text[at] != ',' && text[at] != ']' && text[at] != '}')
+			while (at < len && !json_is_blank(text[at]) && text[at] != ',' && text[at] != ']' &&
+			       text[at] != '}')
 				at++;
 		}
 		if (depth == 0)

@@ -51,25 +51,33 @@ struct row {
 	unsigned need, once, sets; /* bits of seen: must be set, must not be set, are set by it */
 };
 
+/* Ranges of positions that several rows share. */
+#define WHILE_OPEN FROM_TO(HOST_OPENING, HOST_CLOSED)
+#define UNTIL_EXIT FROM_TO(HOST_STATE, HOST_RUNNING)
+#define UNTIL_DRAINED FROM_TO(HOST_STATE, HOST_EXITED)
+#define UNTIL_FINAL FROM_TO(HOST_STATE, HOST_FINAL)
+#define AFTER_EXIT FROM_TO(HOST_EXITED, HOST_FINAL)
+#define FAILED_EARLY FROM_TO(HOST_OPENING, HOST_FINAL)
+
 static const struct row to_host[] = {
 	{ FRAME_HELLO, 0, IN(HOST_HELLO), 0, HOST_OPENING, 0, 0, 0 },
 	{ FRAME_FIREWALL, 1, IN(HOST_OPENING), 0, HOST_STATE, 0, 0, 0 },
 	{ FRAME_STATE, 1, IN(HOST_STATE), 0, STAY, 0, 0, SEEN_STATE },
-	{ FRAME_READY, 0, FROM_TO(HOST_STATE, HOST_RUNNING), 0, HOST_RUNNING, 0, SEEN_READY, SEEN_READY },
-	{ FRAME_STDOUT, 0, FROM_TO(HOST_STATE, HOST_RUNNING), FROM_TO(HOST_STATE, HOST_RUNNING), HOST_RUNNING, 0, 0, 0 },
-	{ FRAME_STDERR, 0, FROM_TO(HOST_STATE, HOST_RUNNING), FROM_TO(HOST_STATE, HOST_RUNNING), HOST_RUNNING, 0, 0, 0 },
+	{ FRAME_READY, 0, UNTIL_EXIT, 0, HOST_RUNNING, 0, SEEN_READY, SEEN_READY },
+	{ FRAME_STDOUT, 0, UNTIL_EXIT, UNTIL_EXIT, HOST_RUNNING, 0, 0, 0 },
+	{ FRAME_STDERR, 0, UNTIL_EXIT, UNTIL_EXIT, HOST_RUNNING, 0, 0, 0 },
 	/* Operations drain after EXIT, but none may change the state that STATE(2) shows. */
-	{ FRAME_OP, 0, FROM_TO(HOST_STATE, HOST_EXITED), FROM_TO(HOST_STATE, HOST_EXITED), HOST_RUNNING, SEEN_STATE, 0, 0 },
-	{ FRAME_EXIT, 0, FROM_TO(HOST_STATE, HOST_RUNNING), FROM_TO(HOST_OPENING, HOST_RUNNING), HOST_EXITED, 0, 0, 0 },
-	{ FRAME_STATE, 2, FROM_TO(HOST_EXITED, HOST_FINAL), FROM_TO(HOST_OPENING, HOST_FINAL), HOST_FINAL, 0, 0, 0 },
-	{ FRAME_FIREWALL, 2, FROM_TO(HOST_EXITED, HOST_FINAL), FROM_TO(HOST_OPENING, HOST_FINAL), HOST_CLOSED, 0, 0, 0 },
-	{ FRAME_FIREWALL, 3, FROM_TO(HOST_STATE, HOST_FINAL), FROM_TO(HOST_STATE, HOST_FINAL), STAY, 0, 0, SEEN_FAILED },
-	{ FRAME_FAIL, 0, FROM_TO(HOST_OPENING, HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), STAY, 0, 0, SEEN_FAILED },
-	{ FRAME_END, 0, IN(HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), HOST_COMPLETE, 0, 0, 0 },
-	{ FRAME_LOG, 0, FROM_TO(HOST_OPENING, HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), STAY, 0, 0, 0 },
-	{ FRAME_DENIED, 0, FROM_TO(HOST_OPENING, HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), STAY, 0, 0, 0 },
-	{ FRAME_TRUNCATED, 0, FROM_TO(HOST_OPENING, HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), STAY, 0, 0, 0 },
-	{ FRAME_PONG, 0, FROM_TO(HOST_OPENING, HOST_CLOSED), FROM_TO(HOST_OPENING, HOST_CLOSED), STAY, 0, 0, 0 },
+	{ FRAME_OP, 0, UNTIL_DRAINED, UNTIL_DRAINED, HOST_RUNNING, SEEN_STATE, 0, 0 },
+	{ FRAME_EXIT, 0, UNTIL_EXIT, FROM_TO(HOST_OPENING, HOST_RUNNING), HOST_EXITED, 0, 0, 0 },
+	{ FRAME_STATE, 2, AFTER_EXIT, FAILED_EARLY, HOST_FINAL, 0, 0, 0 },
+	{ FRAME_FIREWALL, 2, AFTER_EXIT, FAILED_EARLY, HOST_CLOSED, 0, 0, 0 },
+	{ FRAME_FIREWALL, 3, UNTIL_FINAL, UNTIL_FINAL, STAY, 0, 0, SEEN_FAILED },
+	{ FRAME_FAIL, 0, WHILE_OPEN, WHILE_OPEN, STAY, 0, 0, SEEN_FAILED },
+	{ FRAME_END, 0, IN(HOST_CLOSED), WHILE_OPEN, HOST_COMPLETE, 0, 0, 0 },
+	{ FRAME_LOG, 0, WHILE_OPEN, WHILE_OPEN, STAY, 0, 0, 0 },
+	{ FRAME_DENIED, 0, WHILE_OPEN, WHILE_OPEN, STAY, 0, 0, 0 },
+	{ FRAME_TRUNCATED, 0, WHILE_OPEN, WHILE_OPEN, STAY, 0, 0, 0 },
+	{ FRAME_PONG, 0, WHILE_OPEN, WHILE_OPEN, STAY, 0, 0, 0 },
 };
 
 /* PING and CANCEL may come at any time after HELLO: a host that is still sending files can be interrupted too. */
@@ -118,7 +126,8 @@ is_length_right(const struct frame *f)
 static bool
 may_have_more(uint8_t type)
 {
-	return type == FRAME_RUN || type == FRAME_FIREWALL || type == FRAME_STATE || type == FRAME_OP || type == FRAME_DENIED;
+	return type == FRAME_RUN || type == FRAME_FIREWALL || type == FRAME_STATE || type == FRAME_OP ||
+	       type == FRAME_DENIED;
 }
 
 static bool
@@ -211,8 +220,8 @@ order_check(struct frame_receiver *r, const struct frame *f, const char **proble
 		return -EPROTO;
 	}
 	row = row_find(r, f); /* reads a first byte only of types whose length is at least 1 */
-	if (!row || !(((r->seen & SEEN_FAILED) ? row->failed : row->normal) & IN(r->phase)) ||
-	    (row->need & ~r->seen) || (row->once & r->seen)) {
+	if (!row || !(((r->seen & SEEN_FAILED) ? row->failed : row->normal) & IN(r->phase)) || (row->need & ~r->seen) ||
+	    (row->once & r->seen)) {
 		*problem = "a frame that may not come at this point of the stream";
 		return -EPROTO;
 	}

@@ -24,7 +24,8 @@ receive(uint8_t how, const uint8_t *data, size_t len, size_t step, struct result
 	size_t at = 0;
 	int r = 0;
 
-	frame_receiver_init(&receiver, how & 1 ? FRAME_TO_HOST : FRAME_TO_GUEST, how & 1 ? random16 : NULL, (how & 2) != 0);
+	frame_receiver_init(&receiver, how & 1 ? FRAME_TO_HOST : FRAME_TO_GUEST, how & 1 ? random16 : NULL,
+			    (how & 2) != 0);
 	while (at < len && r >= 0) {
 		size_t n = len - at < step ? len - at : step, used;
 		struct frame f;

@@ -20,9 +20,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	memset(&s, 0, sizeof(s));
 	r = json_scan(text, len, 64, &s);
-	if (r < 0 && (s.offset > len || s.line == 0 || s.column == 0 || !s.problem || !memchr(s.pointer, 0, sizeof(s.pointer))))
+	if (r < 0 &&
+	    (s.offset > len || s.line == 0 || s.column == 0 || !s.problem || !memchr(s.pointer, 0, sizeof(s.pointer))))
 		abort();
-	if (json_locate(text, len, r < 0 ? s.pointer : "/a/0/b", true, &line, &column) == 0 && (line == 0 || column == 0))
+	if (json_locate(text, len, r < 0 ? s.pointer : "/a/0/b", true, &line, &column) == 0 &&
+	    (line == 0 || column == 0))
 		abort();
 	if (json_locate(text, len, "", false, &line, &column) < 0)
 		abort();

@@ -23,7 +23,8 @@ replay_file(const char *path)
 	if (f && fseek(f, 0, SEEK_END) == 0)
 		size = ftell(f);
 	if (size >= 0 && fseek(f, 0, SEEK_SET) == 0) {
-		data = malloc(size > 0 ? (size_t)size : 1); /* of exactly its size, so that the sanitizer sees its end */
+		data = malloc(size > 0 ? (size_t)size
+				       : 1); /* of exactly its size, so that the sanitizer sees its end */
 		len = data ? fread(data, 1, (size_t)size, f) : 0;
 	}
 	if (f)

@@ -14,7 +14,8 @@
 static void
 test_numbers(void)
 {
-	static const uint8_t want[] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f };
+	static const uint8_t want[] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+					0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f };
 	uint8_t buf[15];
 	struct writer w;
 	struct reader r;
@@ -30,7 +31,8 @@ test_numbers(void)
 	ok(w.failed && w.len == 15, "one byte more fails and changes nothing");
 
 	reader_init(&r, guard_copy(buf, sizeof(buf)), sizeof(buf));
-	ok(read_u8(&r) == 1 && read_u16(&r) == 0x0203 && read_u32(&r) == 0x04050607 && read_u64(&r) == 0x08090a0b0c0d0e0f,
+	ok(read_u8(&r) == 1 && read_u16(&r) == 0x0203 && read_u32(&r) == 0x04050607 &&
+		   read_u64(&r) == 0x08090a0b0c0d0e0f,
 	   "numbers read back before an unreadable page");
 	is_int(reader_finish(&r), 0, "nothing is left");
 	is_int(read_u8(&r), 0, "a read past the end gives 0");

@@ -170,7 +170,8 @@ test_sha256(void)
 	sha256_add(&h, "bc", 2);
 	sha256_get(&h, digest);
 	sha256_hex(digest, hex);
-	is_str(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "SHA-256 of abc, in parts, read between");
+	is_str(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+	       "SHA-256 of abc, in parts, read between");
 	memset(a, 'a', sizeof(a));
 	sha256_init(&h);
 	for (int i = 0; i < 1000; i++)
@@ -183,7 +184,8 @@ test_sha256(void)
 static void
 test_header(void)
 {
-	static const uint8_t want[FRAME_HEADER_LEN] = { 0x46, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2, 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const uint8_t want[FRAME_HEADER_LEN] = { 0x46, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0,
+							0,    0, 1, 2, 1, 2, 3, 4, 5, 6, 7, 8 };
 	struct frame f = { .type = FRAME_OP, .flags = FRAME_MORE, .len = 3, .seq = 258 }, g;
 	uint8_t frame[FRAME_HEADER_LEN + 3];
 	int again = 1;
@@ -202,7 +204,8 @@ test_header(void)
 	frame[4] = 0;
 	frame[5] = 1;
 	frame[7] = 1;
-	is_int(frame_decode(guard_copy(frame, FRAME_HEADER_LEN), FRAME_HEADER_LEN, &g), -EMSGSIZE, "65,537 bytes, from the header alone");
+	is_int(frame_decode(guard_copy(frame, FRAME_HEADER_LEN), FRAME_HEADER_LEN, &g), -EMSGSIZE,
+	       "65,537 bytes, from the header alone");
 	frame[7] = 0;
 	is_int(frame_decode(guard_copy(frame, FRAME_HEADER_LEN), FRAME_HEADER_LEN, &g), -EAGAIN, "65,536 bytes");
 	memcpy(frame, want, sizeof(want));
@@ -234,10 +237,12 @@ test_hello(void)
 	uint8_t body[FRAME_HELLO_LEN + 1] = { 0 };
 
 	frame_hello_encode(&in, body);
-	ok(frame_hello_decode(body, FRAME_HELLO_LEN, &out) == 0 && out.version_min == 1 && out.version_max == 3 && out.random[0] == 9,
+	ok(frame_hello_decode(body, FRAME_HELLO_LEN, &out) == 0 && out.version_min == 1 && out.version_max == 3 &&
+		   out.random[0] == 9,
 	   "HELLO comes back");
 	for (size_t n = 0; n <= sizeof(body); n++)
-		if (n != FRAME_HELLO_LEN && frame_hello_decode(guard_copy(body, n < sizeof(body) ? n : sizeof(body)), n < sizeof(body) ? n : sizeof(body), &out) != -EPROTO)
+		if (n != FRAME_HELLO_LEN && frame_hello_decode(guard_copy(body, n < sizeof(body) ? n : sizeof(body)),
+							       n < sizeof(body) ? n : sizeof(body), &out) != -EPROTO)
 			ok(0, "HELLO of %zu bytes", n);
 	body[0] = 'B';
 	is_int(frame_hello_decode(body, FRAME_HELLO_LEN, &out), -EPROTO, "HELLO with another magic");
@@ -271,7 +276,8 @@ test_chain(void)
 		memcpy(input, want, 32);
 		memcpy(input + 32, stream, FRAME_HEADER_LEN + 5);
 		sha256_of(input, k ? 32 + FRAME_HEADER_LEN : sizeof(input), label[0] ? input : input);
-		ok(memcmp(sender.chain.value, input, 32) == 0, k ? "chain: output without its body" : "chain: header and body");
+		ok(memcmp(sender.chain.value, input, 32) == 0,
+		   k ? "chain: output without its body" : "chain: header and body");
 	}
 }
 
@@ -285,10 +291,12 @@ test_whole(void)
 
 		put_guest_run();
 		is_int(host_receives(step), 13, "a run received");
-		ok(frame_receiver_is_complete(&receiver) && memcmp(receiver.chain.value, sender.chain.value, 32) == 0, "complete, same chain");
+		ok(frame_receiver_is_complete(&receiver) && memcmp(receiver.chain.value, sender.chain.value, 32) == 0,
+		   "complete, same chain");
 		put_bundle();
 		is_int(guest_receives(step, true), 9, "a bundle file received");
-		ok(frame_receiver_is_complete(&receiver) && memcmp(receiver.random, random16, 16) == 0, "complete, random bytes learned");
+		ok(frame_receiver_is_complete(&receiver) && memcmp(receiver.random, random16, 16) == 0,
+		   "complete, random bytes learned");
 		put(FRAME_START, "", 0);
 		put(FRAME_PING, "\0\0\0\0\0\0\0\1", 8);
 		put(FRAME_CANCEL, "\1", 1);
@@ -442,7 +450,8 @@ test_records(void)
 	static const struct {
 		uint8_t type;
 		uint32_t len;
-	} lengths[] = { { FRAME_FIREWALL, 0 }, { FRAME_STATE, 1 }, { FRAME_READY, 1 }, { FRAME_PONG, 15 }, { FRAME_TRUNCATED, 18 }, { FRAME_LOG, 0 } };
+	} lengths[] = { { FRAME_FIREWALL, 0 }, { FRAME_STATE, 1 },      { FRAME_READY, 1 },
+			{ FRAME_PONG, 15 },    { FRAME_TRUNCATED, 18 }, { FRAME_LOG, 0 } };
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		put_guest_start();
 		memset(body, 1, 32);

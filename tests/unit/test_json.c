@@ -19,9 +19,28 @@ static void
 test_accepted(void)
 {
 	static const char *const good[] = {
-		"0", "-0", "1e5", "-1.5E+10", "0.1", "\"\"", "true", "false", "null", "[]", "{}", " [ ] ", "\t{\r\n}\n",
-		"[1,2,3]", "{\"a\":1,\"b\":[{}]}", "\"\\u00e9\\ud83d\\ude00\\\\\\\"\\/\\b\\f\\n\\r\\t\"", "\"é€😀\"",
-		"{\"a\":{\"a\":{\"a\":1}}}", "[{\"a\":1},{\"a\":1}]", "{\"\":0,\"a\":1}", "[[[[]]]]", "\"\x7f\"",
+		"0",
+		"-0",
+		"1e5",
+		"-1.5E+10",
+		"0.1",
+		"\"\"",
+		"true",
+		"false",
+		"null",
+		"[]",
+		"{}",
+		" [ ] ",
+		"\t{\r\n}\n",
+		"[1,2,3]",
+		"{\"a\":1,\"b\":[{}]}",
+		"\"\\u00e9\\ud83d\\ude00\\\\\\\"\\/\\b\\f\\n\\r\\t\"",
+		"\"é€😀\"",
+		"{\"a\":{\"a\":{\"a\":1}}}",
+		"[{\"a\":1},{\"a\":1}]",
+		"{\"\":0,\"a\":1}",
+		"[[[[]]]]",
+		"\"\x7f\"",
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -89,7 +108,8 @@ test_refused(void)
 
 		memset(&scan, 0, sizeof(scan));
 		r = scan_text(bad[i].text, len, 8);
-		if (!ok(r == -EPROTO && scan.offset == bad[i].offset && strcmp(scan.pointer, bad[i].pointer) == 0 && scan.problem,
+		if (!ok(r == -EPROTO && scan.offset == bad[i].offset && strcmp(scan.pointer, bad[i].pointer) == 0 &&
+				scan.problem,
 			"refused: %zu: %s", i, scan.problem ? scan.problem : "?"))
 			printf("# r %d offset %zu pointer '%s'\n", r, scan.offset, scan.pointer);
 	}
@@ -122,19 +142,23 @@ test_place(void)
 		int r;
 		uint32_t line, column;
 	} t[] = {
-		{ "", false, 0, 1, 1 },          { "/a", false, 0, 2, 8 },      { "/a", true, 0, 2, 3 },
-		{ "/a/0", false, 0, 2, 9 },      { "/a/1", true, 0, 2, 12 },    { "/a/2/b~0~1", false, 0, 3, 10 },
-		{ "/a/2/b~0~1", true, 0, 3, 3 }, { "/é", false, 0, 4, 9 },      { "/a/3", false, -ENOENT, 0, 0 },
-		{ "/a/01", false, -ENOENT, 0, 0 }, { "/b", false, -ENOENT, 0, 0 }, { "/a/0/x", false, -ENOENT, 0, 0 },
-		{ "a", false, -ENOENT, 0, 0 },   { "/", false, -ENOENT, 0, 0 }, { "/a/", false, -ENOENT, 0, 0 },
-		{ "/a/-", false, -ENOENT, 0, 0 },
+		{ "", false, 0, 1, 1 },           { "/a", false, 0, 2, 8 },
+		{ "/a", true, 0, 2, 3 },          { "/a/0", false, 0, 2, 9 },
+		{ "/a/1", true, 0, 2, 12 },       { "/a/2/b~0~1", false, 0, 3, 10 },
+		{ "/a/2/b~0~1", true, 0, 3, 3 },  { "/é", false, 0, 4, 9 },
+		{ "/a/3", false, -ENOENT, 0, 0 }, { "/a/01", false, -ENOENT, 0, 0 },
+		{ "/b", false, -ENOENT, 0, 0 },   { "/a/0/x", false, -ENOENT, 0, 0 },
+		{ "a", false, -ENOENT, 0, 0 },    { "/", false, -ENOENT, 0, 0 },
+		{ "/a/", false, -ENOENT, 0, 0 },  { "/a/-", false, -ENOENT, 0, 0 },
 	};
 
 	is_int(scan_text(text, strlen(text), 8), 0, "text to be located in");
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		int r = json_locate((const char *)guard_copy(text, strlen(text)), strlen(text), t[i].pointer, t[i].key, &line, &column);
+		int r = json_locate((const char *)guard_copy(text, strlen(text)), strlen(text), t[i].pointer, t[i].key,
+				    &line, &column);
 
-		if (!ok(r == t[i].r && (r < 0 || (line == t[i].line && column == t[i].column)), "located: %s", t[i].pointer))
+		if (!ok(r == t[i].r && (r < 0 || (line == t[i].line && column == t[i].column)), "located: %s",
+			t[i].pointer))
 			printf("# r %d at %u:%u\n", r, line, column);
 	}
 	is_int(scan_text("{\n \"a\": 1,\n \"a\": 2}", 20, 8), -EPROTO, "duplicate key over lines");
@@ -171,7 +195,8 @@ test_many_keys(void)
 			write_format(&w, "\"key%u\":%u", i * 7919 % 50000, i);
 		}
 		write_text(&w, last ? ",\"key25000\":1}" : "}");
-		is_int(scan_text(text, w.len, 8), last ? -EPROTO : 0, last ? "one duplicate among 50,001 keys" : "50,000 keys");
+		is_int(scan_text(text, w.len, 8), last ? -EPROTO : 0,
+		       last ? "one duplicate among 50,001 keys" : "50,000 keys");
 	}
 	is_str(scan.pointer, "/key25000", "which one");
 	writer_init(&w, text, size);
@@ -188,7 +213,8 @@ static void
 test_written(void)
 {
 	static const char in[] = "a\"\\\n\x01\x7f\xc2\x85\xe2\x80\xae\xff\xe2\x82é😀/\0z";
-	static const char want[] = "\"a\\\"\\\\\\n\\u0001\\u007f\\u0085\\u202e\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdé😀/\xef\xbf\xbdz\"";
+	static const char want[] =
+		"\"a\\\"\\\\\\n\\u0001\\u007f\\u0085\\u202e\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdé😀/\xef\xbf\xbdz\"";
 	static const uint8_t bytes[] = { 0x00, 0xab, 0xff };
 	char buf[256];
 	struct writer w;
@@ -284,7 +310,8 @@ test_random_documents(void)
 
 			text[at] = (char)guard_random();
 			changed += scan_text(text, w.len, 8) < 0;
-			changed += json_locate((const char *)guard_copy(text, w.len), w.len, "/0/k1/1/k0", true, &line, &column) < 0;
+			changed += json_locate((const char *)guard_copy(text, w.len), w.len, "/0/k1/1/k0", true, &line,
+					       &column) < 0;
 			text[at] = old;
 		}
 	}

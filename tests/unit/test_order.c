@@ -101,11 +101,11 @@ is_run(const char *full)
 	if (word[n] == '3' && (!memchr(word, '1', n) || memchr(word, '2', n)))
 		return false;
 	/* before a FIREWALL(1), only FAIL can be the failure; FIREWALL(3) neither comes later in that case */
-	tail = memchr(word, '2', n)	? tail_closed :
-	       memchr(word, 't', n)	? tail_final :
-	       memchr(word, 'x', n)	? tail_exited :
-	       memchr(word, '1', n)	? tail_running :
-					  tail_hello;
+	tail = memchr(word, '2', n)   ? tail_closed
+	       : memchr(word, 't', n) ? tail_final
+	       : memchr(word, 'x', n) ? tail_exited
+	       : memchr(word, '1', n) ? tail_running
+				      : tail_hello;
 	if (n == 0 || word[n - 1] == 'E' || !matches(tail, word + n + 1))
 		return false;
 	word[n] = '\0';
@@ -221,11 +221,13 @@ static void
 test_words(void)
 {
 	static const char *const good_words[] = {
-		"H1ssrooppxptt2E", "H1rx2E", "H1x2E", "Hlf2E", "HfE", "H1sofxt2E", "H1sr3fxt2E", "H1srx2fE", "H1sroxl2lE", "H13E", "H1s3x2E",
+		"H1ssrooppxptt2E", "H1rx2E",   "H1x2E",      "Hlf2E", "HfE",     "H1sofxt2E",
+		"H1sr3fxt2E",      "H1srx2fE", "H1sroxl2lE", "H13E",  "H1s3x2E",
 	};
 	static const char *const bad_words[] = {
-		"1", "HH", "H1E", "H1xE", "Hx", "H2", "H3", "H1rr", "H1so1", "H1sos", "H1p", "H1sxo", "H1sxtp", "H1sx2p", "H1sx2E2", "HfEl",
-		"H1sx2t", "Hfr", "Hf1", "Ho", "Hs", "H1xx", "H1fr", "l",
+		"1",      "HH",    "H1E", "H1xE",  "Hx",     "H2",     "H3",      "H1rr",
+		"H1so1",  "H1sos", "H1p", "H1sxo", "H1sxtp", "H1sx2p", "H1sx2E2", "HfEl",
+		"H1sx2t", "Hfr",   "Hf1", "Ho",    "Hs",     "H1xx",   "H1fr",    "l",
 	};
 
 	for (size_t i = 0; i < sizeof(good_words) / sizeof(good_words[0]); i++) {

@@ -69,8 +69,13 @@ static void
 test_exec(void)
 {
 	static struct plan_exec in = {
-		.argc = 3, .envc = 2, .argv = { "node", "a b.mjs", "" }, .envp = { "A=1", "B=" }, .cwd = "src/x",
-		.stdin_data = (const uint8_t *)"in\0put", .stdin_len = 6,
+		.argc = 3,
+		.envc = 2,
+		.argv = { "node", "a b.mjs", "" },
+		.envp = { "A=1", "B=" },
+		.cwd = "src/x",
+		.stdin_data = (const uint8_t *)"in\0put",
+		.stdin_len = 6,
 	};
 	static struct plan_exec big;
 	struct writer w;
@@ -88,12 +93,14 @@ test_exec(void)
 	in.stdin_data = NULL;
 	writer_init(&w, buf, sizeof(buf));
 	plan_exec_encode(&w, &in);
-	ok(decode_exec(guard_copy(buf, w.len), w.len) == 0 && !got.exec.stdin_data && got.exec.stdin_len == 0, "exec: no input");
+	ok(decode_exec(guard_copy(buf, w.len), w.len) == 0 && !got.exec.stdin_data && got.exec.stdin_len == 0,
+	   "exec: no input");
 	in.stdin_data = (const uint8_t *)"";
 	in.stdin_len = 0;
 	writer_init(&w, buf, sizeof(buf));
 	plan_exec_encode(&w, &in);
-	ok(decode_exec(guard_copy(buf, w.len), w.len) == 0 && got.exec.stdin_data && got.exec.stdin_len == 0, "exec: empty input");
+	ok(decode_exec(guard_copy(buf, w.len), w.len) == 0 && got.exec.stdin_data && got.exec.stdin_len == 0,
+	   "exec: empty input");
 
 	static const char *const folders[] = { "/abs", "..", "a/../b", "a//b", "./a", "a/", "\xff" };
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -124,7 +131,8 @@ test_exec(void)
 	big.stdin_data = calloc(1, PLAN_STDIN_MAX);
 	writer_init(&w, buf, sizeof(buf));
 	plan_exec_encode(&w, &big);
-	ok(!w.failed && decode_exec(guard_copy(buf, w.len), w.len) == 0 && got.exec.argc == PLAN_ARGS_MAX, "exec: the largest");
+	ok(!w.failed && decode_exec(guard_copy(buf, w.len), w.len) == 0 && got.exec.argc == PLAN_ARGS_MAX,
+	   "exec: the largest");
 	buf[1] = PLAN_ARGS_MAX >> 8;
 	buf[2] = 1;
 	is_int(decode_exec(buf, w.len), -EMSGSIZE, "exec: an argument too many");
@@ -188,8 +196,9 @@ test_policy(void)
 	plan_policy_encode(&w, &policy_in);
 	shake(decode_policy, &w, "policy");
 	ok(got.policy.workflow_uid == 1000 && got.policy.twins_gid == 992 && got.policy.postgres_gid == 994 &&
-		   got.policy.memory_bytes == 1ull << 40 && got.policy.state_bytes == 1ull << 63 && got.policy.grace_ms == 2000 &&
-		   got.policy.disk_bytes == 3ull << 33 && got.policy.control_port == 49983 && got.policy.operations == 100000,
+		   got.policy.memory_bytes == 1ull << 40 && got.policy.state_bytes == 1ull << 63 &&
+		   got.policy.grace_ms == 2000 && got.policy.disk_bytes == 3ull << 33 &&
+		   got.policy.control_port == 49983 && got.policy.operations == 100000,
 	   "policy: numbers come back");
 	is_str(got.policy.home_dir, "/home/node", "policy: home");
 	is_str(got.policy.hosts[1].name, "x_y", "policy: host");
@@ -197,7 +206,8 @@ test_policy(void)
 
 	static const uint32_t bad_ids[] = { 0, UINT32_MAX };
 	for (size_t i = 0; i < 2; i++) {
-		uint32_t *ids[] = { &policy_in.workflow_uid, &policy_in.workflow_gid, &policy_in.twins_uid, &policy_in.twins_gid };
+		uint32_t *ids[] = { &policy_in.workflow_uid, &policy_in.workflow_gid, &policy_in.twins_uid,
+				    &policy_in.twins_gid };
 
 		for (size_t k = 0; k < 4; k++) {
 			uint32_t old = *ids[k];
@@ -257,8 +267,11 @@ test_policy(void)
 static void
 test_paths(void)
 {
-	static const char *const good[] = { "a", "a/b", ".a", "..a", "a..", "...", "node_modules/.bin/x", "é/😀", "a b" };
-	static const char *const bad[] = { "", "/", "/a", "a/", "a//b", ".", "..", "a/.", "a/..", "../a", "a/../b", "./a", "\xff", "a/\xc0\x80" };
+	static const char *const good[] = {
+		"a", "a/b", ".a", "..a", "a..", "...", "node_modules/.bin/x", "é/😀", "a b"
+	};
+	static const char *const bad[] = { "",    "/",    "/a",   "a/",     "a//b", ".",    "..",
+					   "a/.", "a/..", "../a", "a/../b", "./a",  "\xff", "a/\xc0\x80" };
 	static char path[BUNDLE_PATH_MAX + 2];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -284,14 +297,25 @@ file_decoded(const struct plan_file *in)
 static void
 test_file(void)
 {
-	struct plan_file in = { .kind = PLAN_FILE, .mode = 0755, .size = 4097, .sha256 = { 1, 2, 3 }, .path = "src/a.mjs" };
-	struct plan_file link = { .kind = PLAN_LINK, .mode = 0755, .path = "node_modules/.bin/z", .target = "../zod/z.js" };
+	struct plan_file in = {
+		.kind = PLAN_FILE, .mode = 0755, .size = 4097, .sha256 = { 1, 2, 3 }, .path = "src/a.mjs"
+	};
+	struct plan_file link = {
+		.kind = PLAN_LINK, .mode = 0755, .path = "node_modules/.bin/z", .target = "../zod/z.js"
+	};
 	static const struct {
 		const char *target;
 		int r;
 	} targets[] = {
-		{ "../../a", 0 },      { "../../../a", -EPERM },   { "x", 0 },          { "/etc/passwd", -EPERM }, { "", -EPERM },
-		{ "a/../../..", 0 },   { "a/../../../..", -EPERM }, { "./x/./y", 0 },   { "\xff", -EPERM },
+		{ "../../a", 0 },
+		{ "../../../a", -EPERM },
+		{ "x", 0 },
+		{ "/etc/passwd", -EPERM },
+		{ "", -EPERM },
+		{ "a/../../..", 0 },
+		{ "a/../../../..", -EPERM },
+		{ "./x/./y", 0 },
+		{ "\xff", -EPERM },
 		{ "..//..//..", -EPERM },
 	};
 	struct writer w;
@@ -299,7 +323,8 @@ test_file(void)
 	writer_init(&w, buf, sizeof(buf));
 	plan_file_encode(&w, &in);
 	shake(decode_file, &w, "file");
-	ok(got.file.kind == PLAN_FILE && got.file.mode == 0755 && got.file.size == 4097 && got.file.sha256[2] == 3 && !got.file.target,
+	ok(got.file.kind == PLAN_FILE && got.file.mode == 0755 && got.file.size == 4097 && got.file.sha256[2] == 3 &&
+		   !got.file.target,
 	   "file: comes back");
 	is_str(got.file.path, "src/a.mjs", "file: path");
 	writer_init(&w, buf, sizeof(buf));
@@ -333,16 +358,29 @@ test_file(void)
 static void
 test_exit(void)
 {
-	struct plan_exit in = { .code = -1, .signal = 9, .core = 1, .oom = 1, .pipe_held = 1, .ended_by = ENDED_OOM, .errno_name = "ENOENT",
-				.user_us = 1, .system_us = 2, .wall_us = UINT64_MAX, .max_rss_kib = 4, .stdout_bytes = 5, .stderr_bytes = 6,
-				.stdout_sha256 = { 7 }, .stderr_sha256 = { 8 } };
+	struct plan_exit in = { .code = -1,
+				.signal = 9,
+				.core = 1,
+				.oom = 1,
+				.pipe_held = 1,
+				.ended_by = ENDED_OOM,
+				.errno_name = "ENOENT",
+				.user_us = 1,
+				.system_us = 2,
+				.wall_us = UINT64_MAX,
+				.max_rss_kib = 4,
+				.stdout_bytes = 5,
+				.stderr_bytes = 6,
+				.stdout_sha256 = { 7 },
+				.stderr_sha256 = { 8 } };
 	struct writer w;
 
 	writer_init(&w, buf, sizeof(buf));
 	plan_exit_encode(&w, &in);
 	shake(decode_exit, &w, "exit");
-	ok(got.exit.code == -1 && got.exit.signal == 9 && got.exit.core == 1 && got.exit.ended_by == ENDED_OOM && got.exit.wall_us == UINT64_MAX &&
-		   got.exit.max_rss_kib == 4 && got.exit.stderr_bytes == 6 && got.exit.stdout_sha256[0] == 7 && got.exit.stderr_sha256[0] == 8,
+	ok(got.exit.code == -1 && got.exit.signal == 9 && got.exit.core == 1 && got.exit.ended_by == ENDED_OOM &&
+		   got.exit.wall_us == UINT64_MAX && got.exit.max_rss_kib == 4 && got.exit.stderr_bytes == 6 &&
+		   got.exit.stdout_sha256[0] == 7 && got.exit.stderr_sha256[0] == 8,
 	   "exit: comes back");
 	is_str(got.exit.errno_name, "ENOENT", "exit: errno");
 	static const struct {
@@ -350,9 +388,10 @@ test_exit(void)
 		uint8_t signal, core, stage, ended_by;
 		int r;
 	} t[] = {
-		{ 0, 0, 0, 0, 0, 0 },       { 255, 0, 0, 0, 0, 0 },     { 256, 0, 0, 0, 0, -EPROTO }, { -2, 0, 0, 0, 0, -EPROTO },
-		{ 0, 9, 0, 0, 0, -EPROTO }, { 0, 0, 0, 9, 0, -EPROTO }, { -1, 0, 2, 0, 0, -EPROTO },  { -1, 0, 0, 10, 0, -EPROTO },
-		{ -1, 0, 0, 0, 10, -EPROTO }, { -1, 0, 0, 9, 0, 0 },
+		{ 0, 0, 0, 0, 0, 0 },        { 255, 0, 0, 0, 0, 0 },       { 256, 0, 0, 0, 0, -EPROTO },
+		{ -2, 0, 0, 0, 0, -EPROTO }, { 0, 9, 0, 0, 0, -EPROTO },   { 0, 0, 0, 9, 0, -EPROTO },
+		{ -1, 0, 2, 0, 0, -EPROTO }, { -1, 0, 0, 10, 0, -EPROTO }, { -1, 0, 0, 0, 10, -EPROTO },
+		{ -1, 0, 0, 9, 0, 0 },
 	};
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		in.code = t[i].code;
@@ -389,12 +428,14 @@ test_small(void)
 	for (size_t n = 0; n < w.len; n++)
 		if (decode_commit(guard_copy(buf, n), n) != -EPROTO)
 			ok(0, "commit: %zu bytes", n);
-	ok(decode_commit(guard_copy(buf, w.len), w.len) == 0 && got.commit.files == 3 && got.commit.bytes == 1ull << 32 && got.commit.chain[0] == 9,
+	ok(decode_commit(guard_copy(buf, w.len), w.len) == 0 && got.commit.files == 3 &&
+		   got.commit.bytes == 1ull << 32 && got.commit.chain[0] == 9,
 	   "commit: comes back");
 	writer_init(&w, buf, sizeof(buf));
 	plan_truncated_encode(&w, &truncated);
 	shake(decode_truncated, &w, "truncated");
-	ok(got.truncated.what == TRUNCATED_STATE && got.truncated.kept == 7 && got.truncated.lost == 8, "truncated: comes back");
+	ok(got.truncated.what == TRUNCATED_STATE && got.truncated.kept == 7 && got.truncated.lost == 8,
+	   "truncated: comes back");
 	writer_init(&w, buf, sizeof(buf));
 	plan_fail_encode(&w, &fail);
 	shake(decode_fail, &w, "fail");
