@@ -15,7 +15,7 @@ refused() {
 		like "$(cat "$tmp/err")" '^ *fix: [A-Za-z]' "$1: $command says what to do"
 		is "$(wc -c <"$tmp/out")" 0 "$1: $command prints no document"
 	done
-	is "$(find "$(dirname "$3/x")" -name '*.json' -path '*receipts*' | wc -l)" 0 "$1: no receipt"
+	is "$(find "$(dirname "$3/x")" -name '*.json' -path '*receipts*' 2>/dev/null | wc -l)" 0 "$1: no receipt"
 }
 # app NAME FILES: a world in $tmp/NAME
 app() {
@@ -29,10 +29,10 @@ refused "a symlink outside node_modules" 'innocent\.txt' "$tmp/link"
 app inner-link '"*.mjs"'
 ln -s a.mjs "$tmp/inner-link/b.mjs"
 refused "a symlink that stays within the root, outside node_modules" 'b\.mjs' "$tmp/inner-link"
-app out '"a.mjs", "node_modules/**"'
-mkdir -p "$tmp/out/node_modules/x"
-ln -s ../../../link/a.mjs "$tmp/out/node_modules/x/index.js"
-refused "a symlink in node_modules that leaves the root" 'node_modules/x/index\.js' "$tmp/out"
+app outside '"a.mjs", "node_modules/**"'
+mkdir -p "$tmp/outside/node_modules/x"
+ln -s ../../../link/a.mjs "$tmp/outside/node_modules/x/index.js"
+refused "a symlink in node_modules that leaves the root" 'node_modules/x/index\.js' "$tmp/outside"
 app absolute-link '"a.mjs", "node_modules/**"'
 mkdir -p "$tmp/absolute-link/node_modules/.bin"
 ln -s /bin/sh "$tmp/absolute-link/node_modules/.bin/sh"
@@ -55,7 +55,7 @@ refused "a folder that is a symlink" 'src' "$tmp/folder-link"
 app dotdot '"../link/a.mjs"'
 refused "a path with .." '\.\.' "$tmp/dotdot"
 app absolute '"/etc/passwd"'
-refused "an absolute path" '/etc/passwd' "$tmp/absolute"
+refused "an absolute path" '/files/0: the pattern is an absolute path' "$tmp/absolute"
 app bare '"a.mjs", "src"'
 mkdir "$tmp/bare/src"
 echo 1 >"$tmp/bare/src/b.mjs"
@@ -126,18 +126,18 @@ bad "a duplicate key" 'twice|duplicate' "${good/\"name\": \"test\",/\"name\": \"
 bad "an unknown key" 'sede' "${good/\"seed\"/\"sede\"}"
 bad "a key of a later version" 'not supported by this version' "${good/\"seed\": 1,/\"seed\": 1, \"faults\": [],}"
 bad "a wrong type" '/seed' "${good/\"seed\": 1/\"seed\": \"one\"}"
-bad "files that are no list" '/files' "${good/\"files\": [ \"a.mjs\" ]/\"files\": \"a.mjs\"}"
+bad "files that are no list" '/files' "${good/\"files\": \[ \"a.mjs\" \]/\"files\": \"a.mjs\"}"
 bad "a check that names no service of the world" 'nowhere' "${good/\"checks\": [/\"checks\": [ { \"id\": \"c\", \"kind\": \"calls\", \"service\": \"nowhere\" \},}"
 bad "no check at all" 'check' "$(sed 's/"checks": \[.*\] }/"checks": [] }/' <<<"$good")"
 bad "checks that hold although nothing runs" '[Cc]heck' "$(sed 's/"checks": \[.*\] }/"checks": [ { "id": "never", "kind": "never", "service": "shop" } ] }/' <<<"$good")"
-bad "an unknown name in a template" 'service\.sohp' "${good/service.shop.url/service.sohp.url}"
+bad "an unknown name in a template" 'sohp' "${good/service.shop.url/service.sohp.url}"
 bad "a secret that only env names" 'secret' "${good/\{\{service.shop.url\}\}/{{secret.tpyo\}\}}"
 bad "an IP address as host" 'hosts' "${good/shop.internal/10.0.0.1}"
 bad "a variable that belongs to the guest" 'PATH' "${good/\"SHOP_URL\"/\"PATH\"}"
 bad "text that is not UTF-8" 'UTF-8' "${good/\"test\"/$'"\xff\xfe"'}"
 bad "10,000 nested arrays" 'deep|nest|depth' "$(printf '[%.0s' $(seq 10000))"
 head -c 104857600 /dev/zero | tr '\0' ' ' >"$tmp/bad/world.json"
-refused "a world of 100 MiB" '1 MiB|large|big' "$tmp/bad"
+refused "a world of 100 MiB" '1048576' "$tmp/bad"
 rm "$tmp/bad/world.json"
 refused "a folder without a world" 'world\.json' "$tmp/bad"
 refused "a world that is not there" 'nowhere' "$tmp/nowhere"
