@@ -107,7 +107,7 @@ static int
 file_begin(struct writing *w, const uint8_t *body, size_t len)
 {
 	struct plan_file f;
-	const char *name;
+	const char *name = w->path;
 	int parent, r;
 
 	r = plan_file_decode(body, len, &f);

@@ -324,7 +324,7 @@ step_bundle(struct run *r)
 		return;
 	if (arm_boundary(r) == 0 && arm_services(r) == 0)
 		enter(r, RUN_SERVING, SERVING_WAIT_MS);
-	r->heard_ms = run_clock_ms(); /* proving took a while, in which nothing was read */
+	r->heard_ms = r->now = run_clock_ms(); /* proving took a while, in which nothing was read */
 }
 
 static void
@@ -578,6 +578,6 @@ monitor_run(const char *in)
 	if (evidence_self(r->self) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return 1;
 	frame_receiver_init(&r->receiver, FRAME_TO_GUEST, NULL, !r->live);
-	r->now = r->heard_ms = r->pong_ms = run_clock_ms();
+	r->now = r->heard_ms = r->pong_ms = r->progress_ms = run_clock_ms();
 	return loop(r);
 }
