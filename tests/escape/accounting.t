@@ -24,6 +24,7 @@ is "$(json "$receipt" 'r.boundary.denied_egress.map(d => [d.protocol, d.destinat
 	ROWS
 	)" "exactly these packets, and no others (no probe of our own either)"
 is "$(json "$receipt" '[...new Set(r.boundary.denied_egress.map(d => d.uid))]')" '[1000]' "all owned by the workflow"
-is "$(json "$receipt" 'r.boundary.denied_egress.every(d => d.first_ms <= d.last_ms)')" true "with times"
+is "$(json "$receipt" 'r.boundary.denied_egress.every(d => r.run.started <= d.first && d.first <= d.last && d.last <= r.run.ended)')" true "with times within the run"
+is "$(json "$receipt" '[r.boundary.denied.total.workflow, r.boundary.denied.total.postrouting, r.boundary.denied.unrecorded]')" "[55,0,0]" "the kernel's counters agree"
 is "$(json "$receipt" 'r.outcome.stdout.tail')" ECONNREFUSED "and refused at once, not dropped"
 done_testing

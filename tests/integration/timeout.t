@@ -31,5 +31,5 @@ cp tests/integration/programs/stubborn.mjs "$tmp/leaver/"
 run_world "$tmp/leaver"
 is_run passed 0 "a process left behind does not keep the run"
 ok "it is gone" none_marked "$mark"
-is "$(json "$receipt" 'r.outcome.exit.pipe_held ?? r.outcome.pipe_held')" true "and the receipt tells of it"
+is "$(json "$receipt" 'r.outcome.exit.pipe_held')" true "and the receipt tells of it"
 done_testing

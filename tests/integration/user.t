@@ -39,7 +39,7 @@ as "$with" "$tmp/agenttwin-host" run --json "$tmp/home-w/world" >"$tmp/receipt.j
 status=$? receipt=$tmp/receipt.json err=$(cat "$tmp/err")
 is_run passed 0 "with subordinate ids the example passes"
 is "$(json "$receipt" 'r.boundary.opening.proved && r.boundary.closing.proved')" true "the boundary is proved"
-is "$(json "$receipt" 'r.boundary.user.uid')" 1000 "the workflow has a uid of its own"
+is "$(json "$receipt" 'r.boundary.drop.uid')" 1000 "the workflow has a uid of its own"
 is "$(json "$receipt" 'r.boundary.locks.length')" 2 "both locks"
 is "$(json "$receipt" 'r.cleanup.confirmed')" true "cleanup confirmed"
 as "$with" "$tmp/agenttwin-host" run "$tmp/home-w/world/refund-twice.world.json" >/dev/null 2>&1
