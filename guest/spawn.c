@@ -144,10 +144,13 @@ execute(const struct spawn_request *r)
 				path[len++] = '/';
 			memcpy(path + len, name, name_len + 1);
 			e = execute_one(path, r);
-			if (e == -EACCES)
-				err = e;
-			else if (e != -ENOENT && e != -ENOTDIR && e != -ELOOP)
+			/* A folder that may not be searched says the same as a program that may not run: only that counts. */
+			if (e == -EACCES) {
+				if (access(path, F_OK) == 0)
+					err = e;
+			} else if (e != -ENOENT && e != -ENOTDIR && e != -ELOOP) {
 				return e;
+			}
 		}
 		p += strcspn(p, ":");
 		if (*p++ == '\0')
