@@ -169,6 +169,16 @@ $(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a
 $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
+# Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
+NSRUN_HOST = process node node_digest lease remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
+	backend_namespace backend_local diag cmd_doctor cmd_reap
+$(O)/tests/nsrun: tests/lib/nsrun.c $(NSRUN_HOST:%=$(O)/host/host/%.o) $(O)/host/foreign/cJSON.o | $(O)/tests/nsguest
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
+$(O)/tests/nsguest: tests/lib/nsguest.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -o $@ $<
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
@@ -206,7 +216,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .SECONDARY:
 
-tests: all $(UNIT) $(REPLAY)
+tests: all $(UNIT) $(REPLAY) $(O)/tests/nsrun
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests

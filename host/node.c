@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/node.h"
 
-#include <bearssl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -155,31 +154,6 @@ version_child(int program, int out)
 	_exit(127);
 }
 
-/* One line of at most size - 1 bytes.  0 or -errno. */
-static int
-read_line(int fd, char *out, size_t size, int timeout_ms)
-{
-	uint64_t until = process_clock_ms() + (uint64_t)timeout_ms, now;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (n > 0 && len < size - 1) {
-		now = process_clock_ms();
-		if (now >= until)
-			return -ETIMEDOUT;
-		if (poll(&p, 1, (int)(until - now)) <= 0)
-			continue;
-		n = read(fd, out + len, size - 1 - len);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n > 0)
-			len += (size_t)n;
-	}
-	out[len] = '\0';
-	return n < 0 ? -EIO : 0;
-}
-
 static int
 ask_version(int program, struct node *out, struct diag *d)
 {
@@ -199,7 +173,7 @@ ask_version(int program, struct node *out, struct diag *d)
 	if (pid == 0)
 		version_child(program, pipes[1]);
 	close(pipes[1]);
-	r = read_line(pipes[0], text, sizeof(text), VERSION_WAIT_MS);
+	r = process_read_line(pipes[0], text, sizeof(text), VERSION_WAIT_MS);
 	close(pipes[0]);
 	if (r < 0)
 		kill(pid, SIGKILL);
@@ -279,105 +253,4 @@ out:
 	if (fd >= 0)
 		close(fd);
 	return r;
-}
-
-/* In the child: the digest in hex goes to the pipe. */
-static void
-digest_child(const char *path, int out)
-{
-	static unsigned char buf[1 << 16];
-	br_sha256_context sha;
-	unsigned char sum[32];
-	char hex[65];
-	ssize_t n;
-	size_t i;
-	int fd;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		_exit(1);
-	br_sha256_init(&sha);
-	while ((n = read(fd, buf, sizeof(buf))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			_exit(1);
-		br_sha256_update(&sha, buf, (size_t)n);
-	}
-	br_sha256_out(&sha, sum);
-	for (i = 0; i < 32; i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-	_exit(write(out, hex, 64) == 64 ? 0 : 1);
-}
-
-/* see node.h */
-int
-node_digest_start(struct node *n)
-{
-	int pipes[2], r;
-
-	if (pipe2(pipes, O_CLOEXEC) < 0)
-		return -errno;
-	n->digest_pid = fork();
-	if (n->digest_pid < 0) {
-		r = -errno;
-		close(pipes[0]);
-		close(pipes[1]);
-		return r;
-	}
-	if (n->digest_pid == 0) {
-		/* It must not keep pipes of any run open: their end of file is how others learn that this program died. */
-		if (dup2(pipes[1], 3) < 0 || syscall(SYS_close_range, 4u, ~0u, 0u) < 0)
-			_exit(1);
-		digest_child(n->path, 3);
-	}
-	close(pipes[1]);
-	n->digest_fd = pipes[0];
-	return 0;
-}
-
-/* see node.h */
-int
-node_digest_finish(struct node *n, int timeout_ms)
-{
-	char text[66];
-	int r, status;
-
-	if (n->digest_pid < 0)
-		return n->sha256[0] ? 0 : -EIO;
-	if (timeout_ms == 0) {
-		struct pollfd p = {.fd = n->digest_fd, .events = POLLIN};
-
-		if (poll(&p, 1, 0) <= 0)
-			return -ETIMEDOUT;
-		timeout_ms = 1000;
-	}
-	r = read_line(n->digest_fd, text, sizeof(text), timeout_ms);
-	if (r == -ETIMEDOUT)
-		return r;
-	while (waitpid(n->digest_pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	close(n->digest_fd);
-	n->digest_pid = -1;
-	n->digest_fd = -1;
-	if (r == 0 && strlen(text) == 64)
-		memcpy(n->sha256, text, sizeof(n->sha256));
-	return n->sha256[0] ? 0 : -EIO;
-}
-
-/* see node.h */
-void
-node_wipe(struct node *n)
-{
-	int status;
-
-	if (n->digest_pid > 0) {
-		kill(n->digest_pid, SIGKILL);
-		while (waitpid(n->digest_pid, &status, 0) < 0 && errno == EINTR)
-			continue;
-		close(n->digest_fd);
-	}
-	n->digest_pid = -1;
-	n->digest_fd = -1;
 }

@@ -57,6 +57,31 @@ process_read(const char *path, char *out, size_t size)
 	return (ssize_t)len;
 }
 
+/* see process.h */
+int
+process_read_line(int fd, char *out, size_t size, int timeout_ms)
+{
+	uint64_t until = process_clock_ms() + (uint64_t)timeout_ms, now;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && len < size - 1) {
+		now = process_clock_ms();
+		if (now >= until)
+			return -ETIMEDOUT;
+		if (poll(&p, 1, (int)(until - now)) <= 0)
+			continue;
+		n = read(fd, out + len, size - 1 - len);
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else if (n > 0)
+			len += (size_t)n;
+	}
+	out[len] = '\0';
+	return n < 0 ? -EIO : 0;
+}
+
 /* The state letter and field 22; the name in field 2 may hold spaces and brackets, so count from the last bracket. */
 static int
 stat_fields(pid_t pid, char *state, uint64_t *ticks)

@@ -22,6 +22,8 @@ int process_signal(int pidfd, int signal) __attribute__((warn_unused_result));
 uint64_t process_clock_ms(void);
 /* Reads at most size - 1 bytes of a small file and terminates them.  The length, or -errno. */
 ssize_t process_read(const char *path, char *out, size_t size) __attribute__((warn_unused_result, nonnull));
+/* Reads a pipe to its end, at most size - 1 bytes, and terminates them.  0, -ETIMEDOUT, -EIO. */
+int process_read_line(int fd, char *out, size_t size, int timeout_ms) __attribute__((warn_unused_result, nonnull));
 /* 36 characters and NUL.  0 or -errno. */
 int process_boot_id(char out[static 40]) __attribute__((warn_unused_result, nonnull));
 /* A program as a file without a name, sealed: nothing to find, replace or leave behind.  0 and a CLOEXEC descriptor for

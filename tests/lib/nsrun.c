@@ -32,7 +32,7 @@ static void
 pump(int in, int out, double from)
 {
 	struct pollfd p[2] = {{.fd = 0, .events = POLLIN}, {.fd = out, .events = POLLIN}};
-	char buf[65536];
+	static char buf[65536];
 	int first = 1;
 	ssize_t n;
 
