@@ -7,4 +7,10 @@
 int cmd_doctor(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Ends what dead hosts left behind: 0 nothing is left, 4 something is, 2 usage. */
 int cmd_reap(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* The run itself: the status table of agenttwin-host(1) is its result. */
+int cmd_run(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Shows a receipt: 0 shown, 2 usage or unreadable. */
+int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+int cmd_audit(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 #endif

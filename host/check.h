@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * check.h - the assertions of a world, and the four built-in ones.  Output and operations are judged as they arrive, state
+ * and exit at the end; memory is bounded by the world's limits.  A check that cannot be judged does not hold and says why. */
+#ifndef HOST_CHECK_H
+#define HOST_CHECK_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/world.h"
+#include "proto/plan.h"
+
+struct cJSON;
+
+#define CHECK_LINE_MAX 65536u        /* bytes of a line that `matches` sees; of a longer one the first that many */
+#define CHECK_JSON_MAX (16u << 20)   /* bytes of output that `json` parses; more is an error of the check */
+#define CHECK_RESTS_MAX 8u           /* operations named per check; the rest is counted */
+#define CHECK_BUILT_IN 4u
+
+enum check_stream_mode { STREAM_NONE, STREAM_EQUALS, STREAM_CONTAINS, STREAM_MATCHES, STREAM_JSON };
+struct check_stream;                 /* private to check_stream.c */
+
+struct check_result {
+	const char *id, *kind, *because; /* borrowed from the world, or static; because may be NULL */
+	bool held;
+	char *expected, *actual;         /* owned; one line of text each */
+	size_t rests_len;                /* JSON Pointers into the receipt */
+	char rests[CHECK_RESTS_MAX + 1][160];
+};
+struct check {
+	const struct world_check *def;
+	struct check_stream *stream;     /* of stdout and stderr */
+	uint64_t matched, counted;       /* of calls and never: operations selected; what `count` counts */
+	uint64_t ops[CHECK_RESTS_MAX];   /* the first ones */
+	uint8_t (*keys)[32];             /* owned: digests of the keys seen, for count: keys */
+	size_t keys_len, keys_size;
+	char *first;                     /* owned: of all_equal, the first value */
+	bool differs, failed;            /* failed: no memory */
+};
+struct checks {
+	const struct world *w;           /* borrowed */
+	size_t len;
+	struct check *list;              /* owned, one for each world check */
+	size_t results_len;
+	struct check_result *results;    /* owned, after checks_finish: the world's, then the built-in ones */
+};
+/* What is known at the end.  A state is NULL when it never came; denied NULL likewise. */
+struct check_facts {
+	const struct plan_exit *exit;    /* NULL: no EXIT came */
+	bool sandbox;
+	const struct cJSON *denied;      /* the last DENIED */
+	bool truncated[8];               /* by enum truncated_what; index 0: the spool */
+	uint64_t operations, unmatched;
+	uint64_t first_unmatched;
+	bool twins_done;                 /* every final state came */
+	/* The final state of a service as a new document, or NULL. */
+	struct cJSON *(*state)(void *arg, size_t service);
+	void *arg;
+};
+int checks_init(struct checks *c, const struct world *w) __attribute__((warn_unused_result, nonnull));
+void checks_wipe(struct checks *c) __attribute__((nonnull));
+/* Output as it arrives, raw; kind CHECK_STDOUT or CHECK_STDERR. */
+void checks_output(struct checks *c, enum check_kind kind, const void *data, size_t len) __attribute__((nonnull(1, 3)));
+/* One operation, validated, number n. */
+void checks_operation(struct checks *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
+int checks_finish(struct checks *c, const struct check_facts *f) __attribute__((warn_unused_result, nonnull));
+size_t checks_not_held(const struct checks *c) __attribute__((nonnull));
+const char *check_kind_name(enum check_kind k) __attribute__((returns_nonnull));
+
+/* Private to check_*.c: set what a result says; 0 or -ENOMEM. */
+int check_expected(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
+int check_actual(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
+void check_rests_on(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
+
+struct check_stream *check_stream_new(const struct world_check *def) __attribute__((nonnull)); /* NULL: no memory */
+void check_stream_free(struct check_stream *s);
+void check_stream_add(struct check_stream *s, const void *data, size_t len) __attribute__((nonnull(1)));
+int check_stream_finish(struct check_stream *s, bool truncated, struct check_result *r) __attribute__((nonnull));
+
+void check_calls_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
+int check_calls_finish(struct check *c, struct check_result *r) __attribute__((nonnull));
+
+int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f, struct check_result *r)
+	__attribute__((nonnull));
+int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
+int check_egress_finish(const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
+/* i from 0 to CHECK_BUILT_IN - 1. */
+int check_built_in(size_t i, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * check_calls.c - checks of kind calls and never: what the workflow asked of the services. */
+#include <cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/check.h"
+#include "host/json.h"
+#include "proto/frame.h"
+
+/* A path of the selector: segment by segment, "{name}" and "*" stand for any one segment; the query is not looked at. */
+static bool
+path_matches(const char *pattern, const char *target)
+{
+	size_t p, t;
+
+	for (;;) {
+		p = strcspn(pattern, "/");
+		t = strcspn(target, "/?#");
+		if (!(p == 1 && pattern[0] == '*' && t) && !(p > 1 && pattern[0] == '{' && pattern[p - 1] == '}' && t) &&
+		    (p != t || memcmp(pattern, target, p) != 0))
+			return false;
+		pattern += p;
+		target += t;
+		if (*pattern != '/' || *target != '/')
+			return *pattern == '\0' && *target != '/';
+		pattern++;
+		target++;
+	}
+}
+
+static bool
+text_is(const cJSON *def, const char *name, const char *value)
+{
+	const char *want = json_get_text(def, name);
+
+	return !want || (value && strcmp(want, value) == 0);
+}
+
+static bool
+selects(const cJSON *def, const cJSON *op)
+{
+	const cJSON *request = json_get(op, "request");
+	const char *path = json_get_text(def, "path"), *target = json_get_text(request, "target");
+
+	return text_is(def, "service", json_get_text(op, "service")) && text_is(def, "route", json_get_text(op, "route")) &&
+	       text_is(def, "method", json_get_text(request, "method")) &&
+	       text_is(def, "idempotency", json_get_text(op, "idempotency")) && (!path || (target && path_matches(path, target)));
+}
+
+static void
+key_add(struct check *c, const char *key)
+{
+	if (c->keys_len == c->keys_size) {
+		size_t size = c->keys_size ? 2 * c->keys_size : 64;
+		void *p = reallocarray(c->keys, size, 32);
+
+		if (!p) {
+			c->failed = true;
+			return;
+		}
+		c->keys = p;
+		c->keys_size = size;
+	}
+	sha256_of(key, strlen(key), c->keys[c->keys_len++]);
+}
+
+static int
+key_order(const void *a, const void *b)
+{
+	return memcmp(a, b, 32);
+}
+
+static uint64_t
+keys_distinct(struct check *c)
+{
+	uint64_t n = c->keys_len != 0;
+	size_t i;
+
+	if (c->keys_len)
+		qsort(c->keys, c->keys_len, 32, key_order);
+	for (i = 1; i < c->keys_len; i++)
+		n += memcmp(c->keys[i - 1], c->keys[i], 32) != 0;
+	return n;
+}
+
+static void
+equal_add(struct check *c, const char *pointer, const cJSON *op)
+{
+	const cJSON *v = json_at(op, pointer, false);
+	char *text = v ? cJSON_PrintUnformatted(v) : cJSON_PrintUnformatted(NULL);
+
+	if (!text)
+		text = strdup("nothing");
+	if (!text)
+		c->failed = true;
+	else if (!c->first)
+		c->first = strdup(text);
+	else if (strcmp(c->first, text) != 0)
+		c->differs = true;
+	c->failed = c->failed || !c->first;
+	free(text);
+}
+
+void
+check_calls_add(struct check *c, uint64_t n, const struct cJSON *op)
+{
+	const cJSON *def = c->def->json;
+	const char *count = json_get_text(def, "count"), *equal = json_get_text(def, "all_equal"), *key;
+
+	if (!selects(def, op))
+		return;
+	if (c->matched < CHECK_RESTS_MAX)
+		c->ops[c->matched] = n;
+	c->matched++;
+	if (!count || strcmp(count, "deliveries") == 0) {
+		c->counted++;
+	} else if (strcmp(count, "effects") == 0) {
+		c->counted += json_get(op, "effects") ? (uint64_t)cJSON_GetArraySize(json_get(op, "effects")) : 0;
+	} else {
+		key = json_get_text(op, "key");
+		if (key)
+			key_add(c, key);
+	}
+	if (equal)
+		equal_add(c, equal, op);
+}
+
+static void
+describe(const cJSON *def, char *out, size_t size)
+{
+	static const char *const names[] = { "service", "route", "method", "path", "idempotency" };
+	const char *v;
+	size_t i, n = 0;
+
+	out[0] = '\0';
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && n < size; i++)
+		if ((v = json_get_text(def, names[i])))
+			n += (size_t)snprintf(out + n, size - n, "%s%s %.100s", n ? ", " : "", names[i], v);
+	if (n == 0)
+		snprintf(out, size, "any operation");
+}
+
+static int
+bounds(struct check *c, struct check_result *r, const char *what)
+{
+	const cJSON *def = c->def->json;
+	const char *count = json_get_text(def, "count");
+	uint64_t v, low = 1, high = UINT64_MAX;
+	char text[96];
+
+	if (json_get_u64(def, "exactly", UINT32_MAX, &v)) {
+		low = high = v;
+		snprintf(text, sizeof(text), "exactly %" PRIu64, v);
+	} else {
+		bool least = json_get_u64(def, "at_least", UINT32_MAX, &low), most = json_get_u64(def, "at_most", UINT32_MAX, &high);
+
+		if (most && !least)
+			low = 0;
+		if (most && least)
+			snprintf(text, sizeof(text), "%" PRIu64 " to %" PRIu64, low, high);
+		else if (most)
+			snprintf(text, sizeof(text), "at most %" PRIu64, high);
+		else
+			snprintf(text, sizeof(text), "at least %" PRIu64, low);
+	}
+	r->held = c->counted >= low && c->counted <= high;
+	return check_expected(r, "%s %s of %s", text, count ? count : "deliveries", what);
+}
+
+int
+check_calls_finish(struct check *c, struct check_result *r)
+{
+	char what[640];
+	size_t i;
+	int rc;
+
+	describe(c->def->json, what, sizeof(what));
+	if (c->keys_len)
+		c->counted = keys_distinct(c);
+	for (i = 0; i < c->matched && i < CHECK_RESTS_MAX; i++)
+		check_rests_on(r, "/operations/%" PRIu64, c->ops[i]);
+	if (c->matched == 0)
+		check_rests_on(r, "/operations");
+	if (c->def->kind == CHECK_NEVER) {
+		r->held = c->matched == 0;
+		rc = check_expected(r, "never %s", what);
+	} else {
+		rc = bounds(c, r, what);
+	}
+	if (rc < 0)
+		return rc;
+	if (c->failed) {
+		r->held = false;
+		return check_actual(r, "the check could not be evaluated (memory)");
+	}
+	if (c->differs) {
+		r->held = false;
+		return check_actual(r, "%" PRIu64 " operations, not all equal at %s", c->matched,
+				    json_get_text(c->def->json, "all_equal"));
+	}
+	return check_actual(r, "%" PRIu64, c->def->kind == CHECK_NEVER ? c->matched : c->counted);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * check_end.c - checks that are judged once, at the end: exit, state, no-egress, and the built-in ones. */
+#include <cJSON.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/check.h"
+#include "host/json.h"
+
+static bool
+signal_is(const cJSON *want, uint8_t signal)
+{
+	const char *name = sigabbrev_np(signal);
+	uint64_t number;
+
+	if (json_as_u64(want, 64, &number))
+		return signal == number;
+	if (!cJSON_IsString(want) || !name)
+		return false;
+	return strcmp(want->valuestring, name) == 0 ||
+	       (strncmp(want->valuestring, "SIG", 3) == 0 && strcmp(want->valuestring + 3, name) == 0);
+}
+
+static bool
+code_is(const cJSON *want, int32_t code)
+{
+	const cJSON *v;
+	uint64_t number;
+
+	if (cJSON_IsArray(want)) {
+		cJSON_ArrayForEach(v, want)
+			if (json_as_u64(v, 255, &number) && (int32_t)number == code)
+				return true;
+		return false;
+	}
+	return json_as_u64(want, 255, &number) && (int32_t)number == code;
+}
+
+int
+check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)
+{
+	const cJSON *code = json_get(def->json, "code"), *signal = json_get(def->json, "signal");
+	const struct plan_exit *e = f->exit;
+	char *want = cJSON_PrintUnformatted(code ? code : signal);
+	int rc;
+
+	rc = check_expected(r, "%s %.200s", code ? "exit code" : "signal", want ? want : "?");
+	cJSON_free(want);
+	if (rc < 0)
+		return rc;
+	check_rests_on(r, "/outcome/exit");
+	if (!e)
+		return check_actual(r, "the workflow's end is not recorded");
+	if (e->stage != EXEC_OK)
+		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(e->stage), e->errno_name);
+	if (e->ended_by != ENDED_ITSELF)
+		return check_actual(r, "it did not end by itself: %s", exit_ended_by_name(e->ended_by));
+	if (code)
+		r->held = e->signal == 0 && code_is(code, e->code);
+	else
+		r->held = e->signal != 0 && signal_is(signal, e->signal);
+	if (e->signal)
+		return check_actual(r, "signal %u (SIG%s)", e->signal, sigabbrev_np(e->signal) ? sigabbrev_np(e->signal) : "?");
+	return check_actual(r, "exit code %d", e->code);
+}
+
+static bool
+sum(const cJSON *rows, const char *field, double *out)
+{
+	const cJSON *v, *n;
+
+	*out = 0;
+	if (!cJSON_IsArray(rows) && !cJSON_IsObject(rows))
+		return false;
+	cJSON_ArrayForEach(v, rows) {
+		n = field[0] == '/' ? json_at(v, field, false) : json_get(v, field);
+		if (n && !cJSON_IsNumber(n))
+			return false;
+		*out += n ? n->valuedouble : 0;
+	}
+	return true;
+}
+
+static int
+state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
+{
+	const cJSON *equals = json_get(def, "equals"), *exists = json_get(def, "exists");
+	const char *field = json_get_text(def, "sum");
+	uint64_t count;
+	double total = 0;
+	char *text;
+	int rc;
+
+	if (exists) {
+		r->held = cJSON_IsBool(exists) && (v != NULL) == (bool)cJSON_IsTrue(exists);
+		return check_actual(r, v ? "it exists" : "it does not exist");
+	}
+	if (!v)
+		return check_actual(r, "nothing there");
+	if (json_get_u64(def, "count", UINT32_MAX, &count)) {
+		if (!cJSON_IsArray(v) && !cJSON_IsObject(v))
+			return check_actual(r, "neither a list nor an object, cannot be counted");
+		r->held = (uint64_t)cJSON_GetArraySize(v) == count;
+		return check_actual(r, "%d", cJSON_GetArraySize(v));
+	}
+	if (field) {
+		if (!sum(v, field, &total))
+			return check_actual(r, "values that are not numbers, no sum");
+		r->held = cJSON_IsNumber(equals) && !(equals->valuedouble < total) && !(equals->valuedouble > total);
+		return check_actual(r, "sum %.17g", total);
+	}
+	r->held = json_equal(v, equals);
+	text = cJSON_PrintUnformatted(v);
+	rc = check_actual(r, "%.400s", text ? text : "?");
+	cJSON_free(text);
+	return rc;
+}
+
+static int
+state_expect(const cJSON *def, const char *service, const char *path, struct check_result *r)
+{
+	const cJSON *count = json_get(def, "count"), *exists = json_get(def, "exists"), *equals = json_get(def, "equals");
+	const char *field = json_get_text(def, "sum");
+	char *text = cJSON_PrintUnformatted(count ? count : exists ? exists : equals);
+	int rc;
+
+	if (exists)
+		rc = check_expected(r, "%s %s %s", service, path, cJSON_IsTrue(exists) ? "exists" : "does not exist");
+	else
+		rc = check_expected(r, "%s %s %s%s%s %.300s", service, path, count ? "counts" : field ? "sum of " : "equals",
+				    field ? field : "", field ? " is" : "", text ? text : "?");
+	cJSON_free(text);
+	return rc;
+}
+
+int
+check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f, struct check_result *r)
+{
+	const char *service = json_get_text(def->json, "service"), *path = json_get_text(def->json, "path");
+	cJSON *doc = NULL;
+	size_t i;
+	int rc;
+
+	if (!service || !path)
+		return check_actual(r, "the check names no service or path");
+	if ((rc = state_expect(def->json, service, path, r)) < 0)
+		return rc;
+	check_rests_on(r, "/state/final/%s%s", service, path);
+	if (f->truncated[TRUNCATED_STATE])
+		return check_actual(r, "the final state is not whole: the limit was reached");
+	for (i = 0; i < w->services_len; i++)
+		if (strcmp(w->services[i].name, service) == 0)
+			doc = f->state(f->arg, i);
+	if (!doc)
+		return check_actual(r, "no final state of %s was recorded", service);
+	rc = state_compare(def->json, json_at(json_get(doc, "collections"), path, true), r);
+	cJSON_Delete(doc);
+	return rc;
+}
+
+int
+check_egress_finish(const struct check_facts *f, struct check_result *r)
+{
+	const cJSON *total = json_get(f->denied, "total");
+	uint64_t workflow, twins;
+	int rc;
+
+	if ((rc = check_expected(r, "no packet of the workflow or the twins was denied")) < 0)
+		return rc;
+	check_rests_on(r, "/boundary/denied_egress");
+	if (!f->sandbox)
+		return check_actual(r, "cannot be judged without a boundary");
+	if (!json_get_u64(total, "workflow", UINT64_MAX, &workflow) || !json_get_u64(total, "twins", UINT64_MAX, &twins))
+		return check_actual(r, "no count of denied packets was recorded");
+	r->held = workflow == 0 && twins == 0;
+	return check_actual(r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins", workflow, twins);
+}
+
+static int
+within_limits(const struct check_facts *f, struct check_result *r)
+{
+	static const char *const names[8] = { "events", "stdout", "stderr", "operations", "state", "denied packets", "?", "?" };
+	const struct plan_exit *e = f->exit;
+	size_t i;
+
+	r->held = false;
+	for (i = 0; i < 8; i++)
+		if (f->truncated[i])
+			return check_actual(r, "%s were truncated at the limit", names[i]);
+	if (!e)
+		return check_actual(r, "the workflow's end is not recorded");
+	if (e->ended_by == ENDED_OUTPUT_LIMIT)
+		return check_actual(r, "output_bytes was reached: the workflow was killed");
+	if (e->ended_by == ENDED_OOM || e->oom)
+		return check_actual(r, "memory_mb was reached: the workflow was killed");
+	r->held = true;
+	return check_actual(r, "no limit was reached");
+}
+
+int
+check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
+{
+	static const char *const ids[CHECK_BUILT_IN] = { "faults-fired", "no-unmatched", "within-limits", "twins-answered" };
+	static const char *const expected[CHECK_BUILT_IN] = { "every declared fault fired", "every operation has a route",
+		"nothing truncated, no limit reached", "the twins served to the end" };
+	int rc;
+
+	r->id = r->kind = ids[i];
+	if ((rc = check_expected(r, "%s", expected[i])) < 0)
+		return rc;
+	switch (i) {
+	case 0:
+		r->held = true; /* this version refuses worlds with faults */
+		check_rests_on(r, "/faults");
+		return check_actual(r, "none is declared");
+	case 1:
+		r->held = f->unmatched == 0;
+		if (!r->held)
+			check_rests_on(r, "/operations/%" PRIu64, f->first_unmatched);
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " operations without a route", f->unmatched, f->operations);
+	case 2:
+		check_rests_on(r, "/integrity/truncated");
+		return within_limits(f, r);
+	default:
+		r->held = f->twins_done;
+		check_rests_on(r, "/state/final");
+		return check_actual(r, f->twins_done ? "they did" : "they did not hand over their final state");
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * cmd_receipt.c - `agenttwin-host receipt show FILE|RUNID|latest`. */
+#include <cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/cmd.h"
+#include "host/diag.h"
+#include "host/json.h"
+#include "host/report_show.h"
+#include "host/store.h"
+
+#define RECEIPT_READ_MAX (256u << 20)   /* bytes that `show` reads; a larger one is for tools that stream */
+
+static const char usage[] =
+	"usage: agenttwin-host receipt show [--json] [FILE|RUNID|latest]\n"
+	"Shows a receipt; default: latest, of .agenttwin/receipts below the current folder.\n"
+	"Exit status: 0 shown, 2 unreadable.\n";
+
+static int
+complain(const char *file, const char *problem, const char *fix)
+{
+	struct diag d = { 0 };
+
+	snprintf(d.file, sizeof(d.file), "%.500s", file);
+	diag_set(&d, -EINVAL, "%s", problem);
+	if (fix)
+		diag_fix(&d, "%s", fix);
+	log_diag(&d);
+	return 2;
+}
+
+static char *
+slurp(const char *path, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	struct stat st;
+	ssize_t n;
+
+	*len = 0;
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+	} else if (st.st_size > (off_t)RECEIPT_READ_MAX) {
+		errno = EFBIG;
+	} else if ((text = malloc((size_t)st.st_size + 1))) {
+		while (*len < (size_t)st.st_size && (n = read(fd, text + *len, (size_t)st.st_size - *len)) > 0)
+			*len += (size_t)n;
+		text[*len] = '\0';
+	}
+	close(fd);
+	return text;
+}
+
+static unsigned
+terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize w;
+
+	if (columns && atoi(columns) > 0)
+		return (unsigned)atoi(columns);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
+		return w.ws_col;
+	return 100;
+}
+
+static int
+show(const char *what, bool raw)
+{
+	const char *no = getenv("NO_COLOR");
+	char path[4200], why[160];
+	size_t len;
+	char *text;
+	cJSON *doc;
+	int r;
+
+	if (store_find(what, path, sizeof(path)) < 0)
+		return complain(what, "no such receipt", "name a file, the id of a run, or latest");
+	text = slurp(path, &len);
+	if (!text)
+		return complain(path, strerror(errno), NULL);
+	doc = json_take(text, len, RECEIPT_READ_MAX, why);
+	if (!doc)
+		r = complain(path, why, "the file is not a receipt");
+	else if (raw)
+		r = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0 ? 0 : 2;
+	else
+		r = report_show(stdout, doc, terminal_width(), isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0 ? 0 :
+		    complain(path, "this is not a receipt/1", NULL);
+	cJSON_Delete(doc);
+	free(text);
+	return r;
+}
+
+int
+cmd_receipt(int argc, char **argv)
+{
+	static const char *const later[] = { "verify", "diff", "html", "evidence", "ls", "prune" };
+	const char *what = NULL;
+	bool raw = false;
+	size_t k;
+	int i;
+
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		fputs(usage, argc < 2 ? stderr : stdout);
+		return argc < 2 ? 2 : 0;
+	}
+	for (k = 0; k < sizeof(later) / sizeof(later[0]); k++)
+		if (strcmp(argv[1], later[k]) == 0)
+			return complain(argv[1], "not supported by this version", "use receipt show");
+	if (strcmp(argv[1], "show") != 0)
+		return complain(argv[1], "unknown command of receipt", "use receipt show");
+	for (i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0) {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (strcmp(argv[i], "--json") == 0)
+			raw = true;
+		else if (argv[i][0] == '-' && argv[i][1])
+			return complain(argv[i], "unknown option", "options are --json and --help");
+		else if (what)
+			return complain(argv[i], "more than one receipt", NULL);
+		else
+			what = argv[i];
+	}
+	return show(what ? what : "latest", raw);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * evidence_sum.c - what the evidence comes to at the end: facts for the checks, and the fingerprint. */
+#include <cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/evidence.h"
+#include "host/json.h"
+
+struct cJSON *
+evidence_state_doc(struct evidence *e, unsigned phase, size_t service)
+{
+	const struct evidence_state *s = &e->states[phase * e->w->services_len + service];
+	char *text;
+	cJSON *doc;
+
+	if (!s->have || s->place.len == 0 || spool_read(e->spool, &s->place, &text) < 0)
+		return NULL;
+	doc = cJSON_Parse(text);
+	free(text);
+	return doc;
+}
+
+static struct cJSON *
+final_state(void *arg, size_t service)
+{
+	return evidence_state_doc(arg, 1, service);
+}
+
+void
+evidence_facts(struct evidence *e, struct check_facts *out)
+{
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	out->exit = e->have_exit ? &e->exit : NULL;
+	out->sandbox = e->sandbox;
+	out->denied = e->denied;
+	out->operations = e->ops_len;
+	out->unmatched = e->unmatched;
+	out->first_unmatched = e->first_unmatched;
+	for (i = 0; i < e->truncated_len; i++)
+		out->truncated[e->truncated[i].what] = true;
+	out->truncated[0] = e->spool->lost != 0;
+	out->twins_done = true;
+	for (i = 0; i < e->w->services_len; i++)
+		if (!e->states[e->w->services_len + i].have)
+			out->twins_done = false;
+	out->state = final_state;
+	out->arg = e;
+}
+
+static int
+op_order(const void *a, const void *b)
+{
+	const struct evidence_op *x = a, *y = b;
+	int r;
+
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	if ((r = strcmp(x->route, y->route)) != 0 || (r = memcmp(x->key, y->key, 32)) != 0)
+		return r;
+	return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static void
+hash_line(struct sha256 *h, const char *name, const char *value)
+{
+	sha256_add(h, name, strlen(name));
+	sha256_add(h, "=", 1);
+	sha256_add(h, value, strlen(value));
+	sha256_add(h, "\n", 1);
+}
+
+static void
+hash_digest(struct sha256 *h, const char *name, const uint8_t digest[static 32])
+{
+	char hex[65];
+
+	sha256_hex(digest, hex);
+	hash_line(h, name, hex);
+}
+
+void
+evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
+{
+	struct evidence_op *sorted = NULL;
+	struct sha256 h;
+	char text[64];
+	uint8_t digest[32];
+	size_t i;
+
+	sha256_init(&h);
+	hash_line(&h, "fingerprint", "1");
+	hash_line(&h, "policy", e->gate.policy_sha256);
+	hash_digest(&h, "world", e->w->sha256);
+	snprintf(text, sizeof(text), "%" PRIu64, seed);
+	hash_line(&h, "seed", text);
+	snprintf(text, sizeof(text), "%d/%u", e->have_exit ? e->exit.code : -2, e->have_exit ? e->exit.signal : 0u);
+	hash_line(&h, "exit", text);
+	if (e->ops_len && (sorted = malloc(e->ops_len * sizeof(*sorted)))) {
+		memcpy(sorted, e->ops, e->ops_len * sizeof(*sorted));
+		qsort(sorted, e->ops_len, sizeof(*sorted), op_order);
+		for (i = 0; i < e->ops_len; i++)
+			hash_digest(&h, e->w->services[sorted[i].service].name, sorted[i].content);
+	}
+	free(sorted);
+	for (i = 0; i < e->checks->results_len; i++)
+		hash_line(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
+	for (i = 0; i < e->w->services_len; i++)
+		if (e->states[e->w->services_len + i].have)
+			hash_digest(&h, "state", e->states[e->w->services_len + i].digest);
+	sha256_get(&h, digest);
+	sha256_hex(digest, out);
+}

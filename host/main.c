@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * main.c - agenttwin-host: the table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cmd.h"
+#include "host/diag.h"
+#include "host/nearest.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *does;
+} commands[] = {
+	{ "run", cmd_run, "runs a world in a fresh sandbox and writes a receipt" },
+	{ "check", cmd_check, "validates a world and lists what would enter the sandbox" },
+	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing" },
+	{ "audit", cmd_audit, "prints the compiled-in policy" },
+	{ "reap", cmd_reap, "ends what hosts that died left behind" },
+	{ "receipt", cmd_receipt, "shows a receipt" },
+};
+#define COMMANDS_LEN (sizeof(commands) / sizeof(commands[0]))
+
+static void
+help(FILE *f)
+{
+	size_t i;
+
+	fputs("usage: agenttwin-host COMMAND [OPTION...]\n", f);
+	for (i = 0; i < COMMANDS_LEN; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].does);
+	fputs("  --version, --help\nagenttwin-host COMMAND --help tells more.\n", f);
+}
+
+static int
+unknown(const char *word)
+{
+	static const char *const later[] = { "test", "key", "init", "template" };
+	struct nearest n;
+	size_t i;
+
+	for (i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+		if (strcmp(word, later[i]) == 0) {
+			log_line(LOG_LEVEL_ERROR, "command '%s' is not supported by this version", word);
+			return 2;
+		}
+	nearest_init(&n, word);
+	for (i = 0; i < COMMANDS_LEN; i++)
+		nearest_offer(&n, commands[i].name);
+	log_line(LOG_LEVEL_ERROR, "unknown command '%.100s'", word);
+	if (n.best)
+		log_line(LOG_LEVEL_PHASE, "  fix: did you mean %s?  agenttwin-host --help lists all", n.best);
+	else
+		log_line(LOG_LEVEL_PHASE, "  fix: agenttwin-host --help lists all");
+	return 2;
+}
+
+int
+main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2) {
+		help(stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("agenttwin-host " AGENTTWIN_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return 0;
+	}
+	for (i = 0; i < COMMANDS_LEN; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	return unknown(argv[1]);
+}

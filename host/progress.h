@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * progress.h - what a person sees of a run on stderr: a line a phase with its time, then the verdict, then each check that
+ * did not hold, explained. */
+#ifndef HOST_PROGRESS_H
+#define HOST_PROGRESS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/check.h"
+#include "host/run.h"
+
+struct progress {
+	bool quiet;
+	uint64_t last_ms;        /* when the last line was printed, monotonic */
+};
+/* "  PHASE      TEXT      N ms", the time since the last line. */
+void progress_line(struct progress *p, const char *phase, const char *format, ...)
+	__attribute__((format(printf, 3, 4), nonnull));
+/* The verdict line and the explanations.  Colour only on a terminal without NO_COLOR. */
+void progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms, const char *receipt)
+	__attribute__((nonnull(1, 2)));
+#endif

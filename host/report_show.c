@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * report_show.c - see report_show.h. */
+#include "host/report_show.h"
+
+#include <cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "host/diag.h"
+#include "host/json.h"
+
+#define OPERATIONS_SHOWN 40
+#define TAIL_SHOWN 1200u
+
+struct page {
+	FILE *f;
+	unsigned width;
+	bool colour;
+};
+
+static const char *
+text(const cJSON *o, const char *name)
+{
+	const char *s = json_get_text(o, name);
+
+	return s ? s : "-";
+}
+
+
+/* Bytes of s that fill at most room columns, preferably up to a space. */
+static size_t
+fitting(const char *s, size_t room)
+{
+	size_t i = 0, n = 0, space = 0;
+
+	while (s[i]) {
+		size_t next = i + 1;
+
+		while (((unsigned char)s[next] & 0xc0) == 0x80)
+			next++;
+		if (n++ == room)
+			return space ? space : i;
+		if (s[i] == ' ')
+			space = i;
+		i = next;
+	}
+	return i;
+}
+
+/* A label of at most 12 columns, then text wrapped beneath itself. */
+static void __attribute__((format(printf, 3, 4)))
+field(struct page *p, const char *label, const char *format, ...)
+{
+	char raw[2400], shown[4096];
+	const char *at = shown, *lead = label;
+	unsigned indent = p->width < 60 ? 4 : 14;
+	va_list ap;
+	size_t n;
+
+	va_start(ap, format);
+	vsnprintf(raw, sizeof(raw), format, ap);
+	va_end(ap);
+	escape_text(raw, strlen(raw), shown, sizeof(shown));
+	if (indent == 4 && *label) {
+		fprintf(p->f, "%s\n", label);
+		lead = "";
+	}
+	do {
+		n = fitting(at, p->width - indent);
+		fprintf(p->f, "%-*s%.*s\n", (int)indent, lead, (int)n, at);
+		lead = "";
+		at += n;
+		while (*at == ' ')
+			at++;
+	} while (*at);
+}
+
+static const char *
+paint(const struct page *p, const char *status)
+{
+	if (!p->colour)
+		return "";
+	return strcmp(status, "passed") == 0 ? "\033[1;32m" : strcmp(status, "failed") == 0 ? "\033[1;31m" : "\033[1;33m";
+}
+
+static void
+head(struct page *p, const cJSON *r)
+{
+	const cJSON *run = json_get(r, "run"), *boundary = json_get(r, "boundary"), *runtime = json_get(r, "runtime");
+	const char *status = text(r, "status"), *kind = text(boundary, "kind");
+	char shown[64];
+	uint64_t seed = 0, took = 0;
+
+	json_get_u64(run, "seed", UINT64_MAX, &seed);
+	json_get_u64(run, "duration_ms", UINT64_MAX, &took);
+	escape_text(status, strlen(status), shown, sizeof(shown));
+	fprintf(p->f, "%s%s%s%s\n", paint(p, status), shown, p->colour ? "\033[0m" : "",
+		strcmp(status, "passed") == 0 && strcmp(kind, "none") == 0 ? ", not sandboxed" : "");
+	field(p, "why", "%.1500s", text(r, "why"));
+	field(p, "world", "%.300s, seed %" PRIu64, text(json_get(run, "world"), "name"), seed);
+	field(p, "run", "%.60s, %.40s, %.2f s", text(run, "id"), text(run, "started"), (double)took / 1000);
+	field(p, "runtime", "%.60s, node %.40s, kernel %.100s", text(runtime, "backend"), text(json_get(runtime, "node"), "version"),
+	      text(runtime, "kernel"));
+	field(p, "again", "%.1500s", text(run, "reproduce"));
+}
+
+static void
+boundary(struct page *p, const cJSON *b)
+{
+	const cJSON *row, *denied = json_get(b, "denied_egress");
+	uint64_t count = 0, port = 0;
+
+	if (strcmp(text(b, "kind"), "none") == 0) {
+		field(p, "boundary", "none: the workflow ran directly on the machine");
+		return;
+	}
+	field(p, "boundary", "%s before, %s after; %d locks, %d probes; policy %.16s",
+	      json_get_true(json_get(b, "opening"), "proved") ? "proved" : "NOT proved",
+	      json_get_true(json_get(b, "closing"), "proved") ? "proved" : "NOT proved", cJSON_GetArraySize(json_get(b, "locks")),
+	      cJSON_GetArraySize(json_get(b, "probes")), text(json_get(b, "policy"), "sha256"));
+	if (cJSON_GetArraySize(denied) == 0)
+		field(p, "denied", "nothing tried to get out");
+	cJSON_ArrayForEach(row, denied) {
+		json_get_u64(row, "count", UINT64_MAX, &count);
+		json_get_u64(row, "port", 65535, &port);
+		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packets of %.20s", text(row, "protocol"),
+		      text(row, "destination"), port, count, text(row, "owner"));
+	}
+}
+
+static void
+checks(struct page *p, const cJSON *list)
+{
+	const cJSON *c, *rest;
+
+	fprintf(p->f, "\nchecks\n");
+	cJSON_ArrayForEach(c, list) {
+		bool held = json_get_true(c, "held");
+
+		field(p, held ? "  held" : "  NOT HELD", "%.100s: %.600s", text(c, "id"), text(c, "expected"));
+		if (held)
+			continue;
+		field(p, "", "actual: %.1000s", text(c, "actual"));
+		if (json_get_text(c, "because"))
+			field(p, "", "because %.600s", text(c, "because"));
+		cJSON_ArrayForEach(rest, json_get(c, "rests_on"))
+			field(p, "", "see %.200s", cJSON_IsString(rest) ? rest->valuestring : "-");
+	}
+}
+
+static void
+operations(struct page *p, const cJSON *list)
+{
+	int shown = 0, all = cJSON_GetArraySize(list);
+	const cJSON *op, *request;
+	uint64_t t, status;
+	char reply[32];
+
+	fprintf(p->f, "\noperations (%d)\n", all);
+	cJSON_ArrayForEach(op, list) {
+		if (shown++ == OPERATIONS_SHOWN)
+			break;
+		request = json_get(op, "request");
+		t = 0;
+		json_get_u64(op, "t_ms", UINT64_MAX, &t);
+		snprintf(reply, sizeof(reply), "no reply");
+		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
+			snprintf(reply, sizeof(reply), "%" PRIu64, status);
+		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.20s %.300s -> %s  (%.80s)", shown - 1, t, text(op, "service"),
+		      text(request, "method"), text(request, "target"), reply, text(op, "route"));
+	}
+	if (all > OPERATIONS_SHOWN)
+		field(p, "", "... and %d more in the receipt", all - OPERATIONS_SHOWN);
+}
+
+static void
+output(struct page *p, const cJSON *stream, const char *name)
+{
+	const char *tail = json_get_text(stream, "tail"), *line, *end;
+	uint64_t bytes = 0;
+	size_t len;
+
+	json_get_u64(stream, "bytes", UINT64_MAX, &bytes);
+	if (!tail || !*tail)
+		return;
+	fprintf(p->f, "\n%s (%" PRIu64 " bytes%s)\n", name, bytes, json_get_true(stream, "truncated") ? ", TRUNCATED" : "");
+	len = strlen(tail);
+	line = len > TAIL_SHOWN ? tail + len - TAIL_SHOWN : tail;
+	while (((unsigned char)*line & 0xc0) == 0x80)
+		line++;
+	for (; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		field(p, "", "%.*s", (int)(end - line), line);
+	}
+}
+
+static void
+rest(struct page *p, const cJSON *r)
+{
+	const cJSON *exit = json_get(json_get(r, "outcome"), "exit"), *cleanup = json_get(r, "cleanup"), *v;
+	uint64_t number;
+
+	if (json_get_u64(exit, "code", 255, &number))
+		field(p, "exit", "code %" PRIu64 ", %.60s", number, text(exit, "ended_by"));
+	else if (json_get_u64(exit, "signal", 255, &number))
+		field(p, "exit", "signal %" PRIu64 ", %.60s", number, text(exit, "ended_by"));
+	else
+		field(p, "exit", "not recorded");
+	field(p, "cleanup", "%s%.300s", json_get_true(cleanup, "confirmed") ? "confirmed" : "NOT confirmed: ",
+	      json_get_true(cleanup, "confirmed") ? "" : text(cleanup, "reason"));
+	fprintf(p->f, "\nwhat this receipt does not prove\n");
+	cJSON_ArrayForEach(v, json_get(r, "limits"))
+		field(p, "", "- %.600s", cJSON_IsString(v) ? v->valuestring : "-");
+}
+
+int
+report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
+{
+	struct page p = { .f = f, .width = width < 40 ? 40 : width, .colour = colour };
+	const char *kind = json_get_text(receipt, "agenttwin");
+	const cJSON *outcome = json_get(receipt, "outcome"), *change;
+
+	if (!kind || strcmp(kind, "receipt/1") != 0)
+		return -EPROTO;
+	head(&p, receipt);
+	boundary(&p, json_get(receipt, "boundary"));
+	checks(&p, json_get(receipt, "checks"));
+	operations(&p, json_get(receipt, "operations"));
+	if (cJSON_GetArraySize(json_get(json_get(receipt, "state"), "diff")))
+		fprintf(f, "\nstate that changed\n");
+	cJSON_ArrayForEach(change, json_get(json_get(receipt, "state"), "diff"))
+		field(&p, "", "%.60s%.300s", text(change, "service"), text(change, "path"));
+	output(&p, json_get(outcome, "stdout"), "stdout");
+	output(&p, json_get(outcome, "stderr"), "stderr");
+	fprintf(f, "\n");
+	rest(&p, receipt);
+	return ferror(f) ? -EIO : 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * spool.c - see spool.h. */
+#include "host/spool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/cursor.h"
+
+void
+spool_init(struct spool *s, int fd, const struct redact *r)
+{
+	static const char start[] = "agenttwin-spool/1";
+
+	memset(s, 0, sizeof(*s));
+	s->fd = fd;
+	s->redact = r;
+	s->max = SPOOL_BYTES_MAX;
+	sha256_of(start, sizeof(start) - 1, s->chain);
+}
+
+void
+spool_redact(struct spool *s, const struct redact *r)
+{
+	s->redact = r;
+}
+
+int
+spool_flush(struct spool *s)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (s->error == 0 && done < s->have) {
+		n = write(s->fd, s->buf + done, s->have - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			s->error = n < 0 ? -errno : -EIO;
+		else
+			done += (size_t)n;
+	}
+	s->have = 0;
+	return s->error;
+}
+
+static int
+put(void *arg, const void *data, size_t len)
+{
+	struct spool *s = arg;
+	const uint8_t *at = data;
+	size_t n;
+
+	if (s->error)
+		return s->error;
+	sha256_add(&s->line, data, len);
+	s->bytes += len;
+	while (len) {
+		if (s->have == sizeof(s->buf) && spool_flush(s) < 0)
+			return s->error;
+		n = sizeof(s->buf) - s->have;
+		if (n > len)
+			n = len;
+		memcpy(s->buf + s->have, at, n);
+		s->have += n;
+		at += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int
+line_start(struct spool *s, const char *event, uint64_t t_ms, const char *key, size_t len)
+{
+	char head[192];
+	int n;
+
+	if (s->error)
+		return s->error;
+	/* Redaction may lengthen a line, by less than three times: a value of six bytes becomes at most {{secret.NAME}}. */
+	if (len > s->max || s->bytes > s->max - len) {
+		s->lost++;
+		return -ENOSPC;
+	}
+	sha256_init(&s->line);
+	sha256_add(&s->line, s->chain, sizeof(s->chain));
+	n = snprintf(head, sizeof(head), "{\"event\":\"%s\",\"t_ms\":%" PRIu64 ",\"%s\":", event, t_ms, key);
+	return put(s, head, (size_t)n);
+}
+
+static int
+line_end(struct spool *s)
+{
+	int r = put(s, "}\n", 2);
+
+	if (r < 0)
+		return r;
+	sha256_get(&s->line, s->chain);
+	s->records++;
+	return 0;
+}
+
+int
+spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, const char *json, size_t len,
+	    struct spool_place *place)
+{
+	uint64_t offset;
+	int r;
+
+	if ((r = line_start(s, event, t_ms, key, len)) < 0)
+		return r;
+	offset = s->bytes;
+	if ((r = redact_whole(s->redact, json, len, put, s)) < 0) {
+		s->error = s->error ? s->error : r;
+		return s->error;
+	}
+	if (place) {
+		place->offset = offset;
+		place->len = s->bytes - offset;
+	}
+	return line_end(s);
+}
+
+static bool
+is_utf8(const uint8_t *p, size_t len)
+{
+	size_t i = 0, k, n;
+	uint32_t c;
+
+	while (i < len) {
+		if (p[i] < 0x80) {
+			i++;
+			continue;
+		}
+		n = p[i] >= 0xf0 ? 3 : p[i] >= 0xe0 ? 2 : 1;
+		if (p[i] < 0xc2 || p[i] > 0xf4 || len - i <= n)
+			return false;
+		c = p[i] & (0x3fu >> n);
+		for (k = 1; k <= n; k++) {
+			if ((p[i + k] & 0xc0) != 0x80)
+				return false;
+			c = (c << 6) | (p[i + k] & 0x3fu);
+		}
+		if ((n == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) || (n == 3 && (c < 0x10000 || c > 0x10ffff)))
+			return false;
+		i += n + 1;
+	}
+	return true;
+}
+
+static size_t
+base64(const uint8_t *in, size_t len, char *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t i, n = 0;
+
+	out[n++] = '"';
+	for (i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t v = (uint32_t)in[i] << 16;
+
+		if (left > 1)
+			v |= (uint32_t)in[i + 1] << 8;
+		if (left > 2)
+			v |= in[i + 2];
+		out[n++] = digits[v >> 18];
+		out[n++] = digits[(v >> 12) & 63];
+		out[n++] = left > 1 ? digits[(v >> 6) & 63] : '=';
+		out[n++] = left > 2 ? digits[v & 63] : '=';
+	}
+	out[n++] = '"';
+	return n;
+}
+
+int
+spool_bytes(struct spool *s, const char *event, uint64_t t_ms, const uint8_t *data, size_t len)
+{
+	bool text = is_utf8(data, len);
+	struct writer w;
+	char *json;
+	size_t n;
+	int r;
+
+	json = malloc(6 * len + 16);
+	if (!json)
+		return s->error = s->error ? s->error : -ENOMEM;
+	if (text) {
+		writer_init(&w, json, 6 * len + 16);
+		json_string(&w, (const char *)data, len);
+		n = w.len;
+	} else {
+		n = base64(data, len, json);
+	}
+	r = line_start(s, event, t_ms, text ? "text" : "base64", n);
+	if (r == 0 && (r = put(s, json, n)) == 0)
+		r = line_end(s);
+	free(json);
+	return r;
+}
+
+int
+spool_read(struct spool *s, const struct spool_place *place, char **out)
+{
+	uint64_t done = 0;
+	ssize_t n;
+	char *p;
+
+	if (spool_flush(s) < 0)
+		return s->error;
+	if (place->len > SPOOL_BYTES_MAX)
+		return -EMSGSIZE;
+	p = malloc((size_t)place->len + 1);
+	if (!p)
+		return -ENOMEM;
+	while (done < place->len) {
+		n = pread(s->fd, p + done, (size_t)(place->len - done), (off_t)(place->offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int r = n < 0 ? -errno : -EIO;
+
+			free(p);
+			return r;
+		}
+		done += (uint64_t)n;
+	}
+	p[done] = '\0';
+	*out = p;
+	return 0;
+}
+
+int
+spool_sync(struct spool *s)
+{
+	if (spool_flush(s) < 0)
+		return s->error;
+	if (fsync(s->fd) < 0 && errno != EINVAL && errno != EROFS)
+		s->error = -errno;
+	return s->error;
+}
+
+void
+spool_wipe(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	explicit_bzero(s->buf, sizeof(s->buf));
+	s->fd = -1;
+}
