@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/utf8.h"
+
 enum token { TOKEN_END, TOKEN_NUMBER, TOKEN_STRING, TOKEN_NAME, TOKEN_MARK };
 
 struct parser {
@@ -140,31 +142,6 @@ escape(const char *s, size_t len, uint32_t *code)
 		return 0;
 	*code = 0x10000u + (((uint32_t)high - 0xd800u) << 10) + ((uint32_t)low - 0xdc00u);
 	return 12;
-}
-
-static size_t
-utf8(uint32_t code, char out[static 4])
-{
-	if (code < 0x80) {
-		out[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		out[0] = (char)(0xc0 | (code >> 6));
-		out[1] = (char)(0x80 | (code & 0x3f));
-		return 2;
-	}
-	if (code < 0x10000) {
-		out[0] = (char)(0xe0 | (code >> 12));
-		out[1] = (char)(0x80 | ((code >> 6) & 0x3f));
-		out[2] = (char)(0x80 | (code & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (code >> 18));
-	out[1] = (char)(0x80 | ((code >> 12) & 0x3f));
-	out[2] = (char)(0x80 | ((code >> 6) & 0x3f));
-	out[3] = (char)(0x80 | (code & 0x3f));
-	return 4;
 }
 
 static void
@@ -612,7 +589,7 @@ lang_string(const struct lang_node *n, char *out, size_t size)
 			took = escape(n->text + i, n->len - i, &code);
 			if (took == 0) /* lang_parse accepts no such string */
 				return -EPROTO;
-			put = utf8(code, bytes);
+			put = utf8_encode(code, bytes);
 		}
 		if (put > size - used)
 			return -ENOSPC;

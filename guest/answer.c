@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * answer.c - one request from arrival to reply.  Everything that it changes is kept at the end or not at all, and nothing
+ * else runs in between: matching, guard and effects are one step. */
+#include "guest/answer.h"
+
+#include <cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guest/eval.h"
+#include "guest/request.h"
+#include "guest/service.h"
+#include "proto/frame.h"
+#include "proto/utf8.h"
+
+#define ID_LEN 14u
+
+/* see answer.h */
+void
+answer_init(struct answer *a)
+{
+	*a = (struct answer){ .status = 200, .view = "applied" };
+	buf_init(&a->headers, 65536);
+	buf_init(&a->body, ANSWER_BODY_MAX);
+	buf_init(&a->effects, 1u << 20);
+}
+
+/* see answer.h */
+void
+answer_wipe(struct answer *a)
+{
+	buf_wipe(&a->headers);
+	buf_wipe(&a->body);
+	buf_wipe(&a->effects);
+}
+
+/* see answer.h */
+void
+answer_error(struct answer *a, int status, const char *text)
+{
+	buf_wipe(&a->headers);
+	buf_wipe(&a->body);
+	buf_wipe(&a->effects);
+	a->has_type = false;
+	a->status = status;
+	a->view = "rejected";
+	buf_text(&a->body, "{\"error\":");
+	buf_json_text(&a->body, text);
+	buf_text(&a->body, "}");
+}
+
+/* see answer.h */
+void
+effect_note(struct answer *a, const char *verb, const char *collection, const char *id, const char *field)
+{
+	const char *parts[3] = { collection, id, field };
+	struct buf pointer;
+
+	buf_init(&pointer, 4096);
+	for (size_t i = 0; i < 3 && parts[i] != NULL; i++) {
+		buf_text(&pointer, "/");
+		for (const char *c = parts[i]; *c != '\0'; c++) {
+			if (*c == '~' || *c == '/')
+				buf_text(&pointer, *c == '~' ? "~0" : "~1");
+			else
+				buf_add(&pointer, c, 1);
+		}
+	}
+	buf_text(&a->effects, a->effects.len > 0 ? ",{" : "{");
+	buf_json_text(&a->effects, verb);
+	buf_text(&a->effects, ":");
+	buf_json_string(&a->effects, pointer.at == NULL ? "" : pointer.at, pointer.len);
+	buf_text(&a->effects, "}");
+	buf_wipe(&pointer);
+}
+
+/* see answer.h */
+bool
+is_row_id(const char *id)
+{
+	size_t len = strlen(id);
+
+	return len > 0 && len <= STATE_ID_MAX && utf8_is_valid(id, len);
+}
+
+/* see answer.h */
+const char *
+row_id(struct eval *e, const struct cJSON *json, struct answer *a)
+{
+	struct value v = value_of_json(cJSON_GetObjectItemCaseSensitive(json, "id"));
+	const char *id = NULL;
+
+	if (v.kind == VALUE_NULL) {
+		if (e->id == NULL)
+			e->id = e->draw(e->draw_arg);
+		return e->id;
+	}
+	if (v.kind == VALUE_STRING || v.kind == VALUE_NUMBER)
+		id = eval_text(e, &v);
+	if (id != NULL && is_row_id(id))
+		return id;
+	answer_error(a, 400, "id must be a text of 1 to 255 bytes");
+	return NULL;
+}
+
+/* What the state says of a change, as a reply.  0 when that is all; -ENOMEM. */
+static int
+refused(int r, struct answer *a)
+{
+	if (r == -EEXIST)
+		answer_error(a, 409, "a row with this id exists");
+	else if (r == -ENOSPC)
+		answer_error(a, 507, "the run's limit of state_bytes is reached");
+	else if (r == -EMSGSIZE)
+		answer_error(a, 400, "nested too deep");
+	else
+		return r;
+	return 0;
+}
+
+/* The object's "id" becomes id, as its first member. */
+static bool
+set_id(struct cJSON *json, const char *id)
+{
+	struct cJSON *text = cJSON_CreateString(id);
+
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "id");
+	if (text == NULL || !cJSON_AddItemToObject(json, "id", text)) {
+		cJSON_Delete(text);
+		return false;
+	}
+	if (json->child == text)
+		return true;
+	cJSON_DetachItemViaPointer(json, text);
+	return cJSON_InsertItemInArray(json, 0, text); /* of an object too: a list of members */
+}
+
+/* see answer.h */
+int
+row_create(struct service *s, struct collection *c, const char *id, struct cJSON *json, struct answer *a, struct row **row)
+{
+	int r;
+
+	*row = NULL;
+	if (json == NULL || !set_id(json, id)) {
+		cJSON_Delete(json);
+		return -ENOMEM;
+	}
+	r = state_create(&s->state, c, id, json, row);
+	if (r < 0) {
+		*row = NULL;
+		return refused(r, a);
+	}
+	effect_note(a, "create", c->name, id, NULL);
+	return 0;
+}
+
+/* see answer.h */
+int
+row_replace(struct service *s, struct collection *c, struct row *row, struct cJSON *json, struct answer *a)
+{
+	int r;
+
+	if (json == NULL || !set_id(json, row->id)) {
+		cJSON_Delete(json);
+		return -ENOMEM;
+	}
+	r = state_replace(&s->state, c, row, json);
+	return r < 0 ? refused(r, a) : 0;
+}
+
+struct drawing {
+	const struct world *world;
+	struct service *service;
+	char id[ID_LEN + 1];
+};
+
+/* SHA-256(seed, service, ordinal), in base 36: the same run gives the same ids, whatever the clock says. */
+static const char *
+draw(void *arg)
+{
+	struct drawing *d = arg;
+	uint8_t digest[32], numbers[16];
+	size_t n = 0;
+
+	for (uint8_t again = 0; n < ID_LEN; again++) {
+		struct sha256 h;
+
+		for (int i = 0; i < 8; i++) {
+			numbers[i] = (uint8_t)(d->world->seed_exact >> (56 - 8 * i));
+			numbers[8 + i] = (uint8_t)(d->service->draws >> (56 - 8 * i));
+		}
+		sha256_init(&h);
+		sha256_add(&h, "agenttwin-id/1", 15); /* with its NUL */
+		sha256_add(&h, numbers, sizeof(numbers));
+		sha256_add(&h, d->service->name, strlen(d->service->name) + 1);
+		sha256_add(&h, &again, 1);
+		sha256_get(&h, digest);
+		for (size_t i = 0; i < 32 && n < ID_LEN; i++)
+			if (digest[i] < 252) /* 7 times 36: no character is likelier than another */
+				d->id[n++] = "abcdefghijklmnopqrstuvwxyz0123456789"[digest[i] % 36];
+	}
+	d->id[ID_LEN] = '\0';
+	d->service->draws++;
+	return d->id;
+}
+
+static void
+unauthorized(const struct service *s, struct answer *a)
+{
+	answer_error(a, 401, "unauthorized");
+	if (s->auth == AUTH_BEARER)
+		buf_text(&a->headers, "WWW-Authenticate: Bearer\r\n");
+	else if (s->auth == AUTH_BASIC)
+		buf_text(&a->headers, "WWW-Authenticate: Basic realm=\"agenttwin\"\r\n");
+}
+
+static void
+no_route(const struct service *s, const struct request *q, struct answer *a)
+{
+	char text[400];
+
+	if (!s->unmatched_fails) {
+		answer_error(a, 404, "not found");
+		return;
+	}
+	a->unmatched = true;
+	snprintf(text, sizeof(text), "no route matches %s %.300s", q->method, q->target);
+	answer_error(a, 404, text);
+	a->body.len--; /* } */
+	buf_text(&a->body, ",\"nearest\":");
+	buf_json_text(&a->body, a->nearest == NULL ? NULL : a->nearest->id);
+	buf_text(&a->body, ",\"difference\":");
+	buf_json_text(&a->body, a->difference);
+	buf_text(&a->body, "}");
+}
+
+static void
+wrong_host(const struct service *s, const struct request *q, struct answer *a)
+{
+	a->unmatched = true;
+	snprintf(a->difference, sizeof(a->difference), "the host is '%.100s', the service's is '%.100s'", q->host, s->hosts[0]);
+	answer_error(a, 421, "this service does not answer for that host");
+}
+
+/* Route and credential are right. */
+static int
+run(struct service *s, struct request *q, struct eval *e, struct answer *a)
+{
+	char text[160];
+
+	if (q->json_type && q->body_problem[0] != '\0') {
+		snprintf(text, sizeof(text), "the body is not valid JSON: %s", q->body_problem);
+		answer_error(a, 400, text);
+		return 0;
+	}
+	return a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a) : resource_run(s, q, e, a);
+}
+
+/* see answer.h */
+int
+answer_request(struct world *w, struct service *s, struct request *q, double now, struct answer *a)
+{
+	struct drawing d = { .world = w, .service = s };
+	struct bound bound[EVAL_BOUND_MAX];
+	struct eval e = { .request = q->json, .state = &s->state, .bound = bound, .arena = &q->arena, .now = now, .seed = w->seed,
+			  .draw = draw, .draw_arg = &d };
+	int r;
+
+	if (q->host != NULL && !host_is_of(s, q->host)) {
+		wrong_host(s, q, a);
+		return 0;
+	}
+	if ((r = route_find(s, q, &e, a)) < 0)
+		return r;
+	if (!credential_is_accepted(s, q)) {
+		a->unmatched = a->route == NULL && s->unmatched_fails;
+		unauthorized(s, a);
+		return 0;
+	}
+	if (a->route == NULL) {
+		no_route(s, q, a);
+		return 0;
+	}
+	r = run(s, q, &e, a);
+	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed)) {
+		answer_error(a, 500, "the reply is too large for this twin");
+		state_undo(&s->state);
+	}
+	if (r == 0 && strcmp(a->view, "rejected") != 0)
+		state_keep(&s->state);
+	else
+		state_undo(&s->state);
+	return r;
+}

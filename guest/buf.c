@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * buf.c - growth doubles up to the stated maximum. */
+#include "guest/buf.h"
+
+#include <cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/utf8.h"
+
+#define BLOCK_LEN 4096u
+#define ALLOC_OVERHEAD 16u
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used, size;
+	max_align_t data[];
+};
+
+/* see buf.h */
+void
+buf_init(struct buf *b, size_t max)
+{
+	*b = (struct buf){ .max = max };
+}
+
+/* see buf.h */
+void
+buf_init_count(struct buf *b)
+{
+	*b = (struct buf){ .max = SIZE_MAX / 2, .counting = true };
+}
+
+/* see buf.h */
+void
+buf_wipe(struct buf *b)
+{
+	free(b->at);
+	b->at = NULL;
+	b->len = b->size = 0;
+	b->failed = false;
+}
+
+static bool
+reserve(struct buf *b, size_t len)
+{
+	size_t size = b->size ? b->size : 256;
+	char *at;
+
+	if (b->failed || len > b->max - b->len) {
+		b->failed = true;
+		return false;
+	}
+	if (b->counting || b->size - b->len >= len)
+		return true;
+	while (size - b->len < len)
+		size *= 2; /* max is far below SIZE_MAX / 2 */
+	at = realloc(b->at, size);
+	if (at == NULL) {
+		b->failed = true;
+		return false;
+	}
+	b->at = at;
+	b->size = size;
+	return true;
+}
+
+/* see buf.h */
+void
+buf_add(struct buf *b, const void *data, size_t len)
+{
+	if (len == 0 || !reserve(b, len))
+		return;
+	if (!b->counting)
+		memcpy(b->at + b->len, data, len);
+	b->len += len;
+}
+
+/* see buf.h */
+void
+buf_text(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+/* see buf.h */
+void
+buf_format(struct buf *b, const char *format, ...)
+{
+	char text[1024];
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		b->failed = true; /* longer texts go through buf_text */
+	else
+		buf_add(b, text, (size_t)n);
+}
+
+/* see buf.h */
+void
+buf_cut(struct buf *b, size_t n)
+{
+	if (n == 0)
+		return;
+	memmove(b->at, b->at + n, b->len - n);
+	b->len -= n;
+}
+
+/* see buf.h */
+const char *
+buf_terminate(struct buf *b)
+{
+	if (b->counting || !reserve(b, 1))
+		return NULL;
+	b->at[b->len] = '\0';
+	return b->at;
+}
+
+/* see buf.h */
+void
+buf_json_string(struct buf *b, const char *s, size_t len)
+{
+	size_t plain = 0; /* start of what can be copied as it is */
+
+	buf_add(b, "\"", 1);
+	for (size_t i = 0; i < len;) {
+		uint32_t code = 0;
+		size_t n;
+
+		if (s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') {
+			i++;
+			continue;
+		}
+		n = utf8_decode(s + i, len - i, &code);
+		if (n > 1 && code >= 0xa0) {
+			i += n;
+			continue;
+		}
+		buf_add(b, s + plain, i - plain);
+		if (n == 0) {
+			buf_add(b, "\xef\xbf\xbd", 3);
+			n = 1;
+		} else if (code == '"' || code == '\\') {
+			char pair[2] = { '\\', (char)code };
+
+			buf_add(b, pair, 2);
+		} else if (code == '\n' || code == '\t' || code == '\r') {
+			buf_add(b, code == '\n' ? "\\n" : code == '\t' ? "\\t" : "\\r", 2);
+		} else {
+			buf_format(b, "\\u%04x", (unsigned)code);
+		}
+		i += n;
+		plain = i;
+	}
+	buf_add(b, s + plain, len - plain);
+	buf_add(b, "\"", 1);
+}
+
+/* see buf.h */
+void
+buf_json_text(struct buf *b, const char *s)
+{
+	if (s == NULL)
+		buf_text(b, "null");
+	else
+		buf_json_string(b, s, strlen(s));
+}
+
+/* see buf.h */
+void
+buf_number(struct buf *b, double v)
+{
+	char text[40];
+
+	if (!isfinite(v)) {
+		buf_text(b, "null");
+		return;
+	}
+	if (fabs(v) <= 9007199254740992.0 && floor(v) >= v) {
+		buf_format(b, "%.0f", v >= 0 && v <= 0 ? 0.0 : v); /* -0 is 0 */
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		double back;
+
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		back = strtod(text, NULL);
+		if (back >= v && back <= v)
+			break;
+	}
+	buf_text(b, text);
+}
+
+/* see buf.h.  Recurses at most JSON_DEPTH_MAX deep: nothing deeper is ever parsed or built. */
+void
+buf_json(struct buf *b, const struct cJSON *json)
+{
+	switch (json == NULL ? cJSON_NULL : (json->type & 0xff)) {
+	case cJSON_True:
+		buf_text(b, "true");
+		break;
+	case cJSON_False:
+		buf_text(b, "false");
+		break;
+	case cJSON_Number:
+		buf_number(b, json->valuedouble);
+		break;
+	case cJSON_String:
+		buf_json_text(b, json->valuestring);
+		break;
+	case cJSON_Array:
+		buf_text(b, "[");
+		for (const struct cJSON *c = json->child; c != NULL; c = c->next) {
+			buf_json(b, c);
+			if (c->next != NULL)
+				buf_text(b, ",");
+		}
+		buf_text(b, "]");
+		break;
+	case cJSON_Object:
+		buf_text(b, "{");
+		for (const struct cJSON *c = json->child; c != NULL; c = c->next) {
+			buf_json_text(b, c->string);
+			buf_text(b, ":");
+			buf_json(b, c);
+			if (c->next != NULL)
+				buf_text(b, ",");
+		}
+		buf_text(b, "}");
+		break;
+	default:
+		buf_text(b, "null");
+	}
+}
+
+/* see buf.h */
+size_t
+json_heap(const struct cJSON *json)
+{
+	size_t n = sizeof(*json) + ALLOC_OVERHEAD;
+
+	if (json->string != NULL)
+		n += strlen(json->string) + 1 + ALLOC_OVERHEAD;
+	if (json->valuestring != NULL)
+		n += strlen(json->valuestring) + 1 + ALLOC_OVERHEAD;
+	for (const struct cJSON *c = json->child; c != NULL; c = c->next)
+		n += json_heap(c);
+	return n;
+}
+
+/* see buf.h */
+void
+arena_init(struct arena *a, size_t max)
+{
+	*a = (struct arena){ .max = max };
+}
+
+/* see buf.h */
+void
+arena_wipe(struct arena *a)
+{
+	while (a->blocks != NULL) {
+		struct arena_block *next = a->blocks->next;
+
+		free(a->blocks);
+		a->blocks = next;
+	}
+	a->used = 0;
+	a->failed = false;
+}
+
+/* see buf.h */
+void *
+arena_alloc(struct arena *a, size_t len)
+{
+	struct arena_block *block = a->blocks;
+	size_t align = sizeof(max_align_t);
+	char *at;
+
+	if (a->failed || len > a->max - a->used) {
+		a->failed = true;
+		return NULL;
+	}
+	len = (len + align - 1) / align * align;
+	if (block == NULL || block->size - block->used < len) {
+		size_t size = len > BLOCK_LEN ? len : BLOCK_LEN;
+
+		block = malloc(sizeof(*block) + size);
+		if (block == NULL) {
+			a->failed = true;
+			return NULL;
+		}
+		*block = (struct arena_block){ .next = a->blocks, .size = size };
+		a->blocks = block;
+	}
+	at = (char *)block->data + block->used;
+	memset(at, 0, len);
+	block->used += len;
+	a->used += len < a->max - a->used ? len : a->max - a->used;
+	return at;
+}
+
+/* see buf.h */
+char *
+arena_copy(struct arena *a, const char *s, size_t len)
+{
+	char *copy = arena_alloc(a, len + 1);
+
+	if (copy != NULL && len > 0)
+		memcpy(copy, s, len);
+	return copy;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * route.c - which route a request belongs to, and when none: the nearest one and the first difference from it. */
+#include <cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "guest/answer.h"
+#include "guest/eval.h"
+#include "guest/request.h"
+#include "guest/service.h"
+
+/* see answer.h */
+bool
+host_is_of(const struct service *s, const char *host)
+{
+	char own[32];
+
+	for (size_t i = 0; i < s->hosts_len; i++)
+		if (strcasecmp(s->hosts[i], host) == 0)
+			return true;
+	/* the address a listener has: in a sandbox, and where there are no names */
+	snprintf(own, sizeof(own), "127.64.0.%zu", s->index + 1);
+	return strcmp(host, own) == 0 || strcmp(host, "127.0.0.1") == 0;
+}
+
+/* accept is user:password, or one of the two where the other is empty or anything (Stripe's keys are user names). */
+static bool
+is_basic(const char *encoded, const char *accept)
+{
+	char plain[1024];
+	int len = base64_decode(encoded, strlen(encoded), plain, sizeof(plain) - 1);
+	const char *colon;
+
+	if (len <= 0)
+		return false;
+	plain[len] = '\0';
+	if (strlen(plain) != (size_t)len)
+		return false;
+	if (strchr(accept, ':') != NULL)
+		return strcmp(plain, accept) == 0;
+	colon = strchr(plain, ':');
+	if (colon == NULL)
+		return false;
+	return strcmp(colon + 1, accept) == 0 || (colon[1] == '\0' && strlen(accept) == (size_t)(colon - plain) &&
+						  memcmp(plain, accept, strlen(accept)) == 0);
+}
+
+/* see answer.h */
+bool
+credential_is_accepted(const struct service *s, const struct request *q)
+{
+	const char *value = request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization");
+	const char *scheme = s->auth == AUTH_BEARER ? "bearer" : "basic";
+	size_t len = strlen(scheme);
+
+	if (s->auth == AUTH_NONE)
+		return true;
+	if (value == NULL)
+		return false;
+	if (s->auth == AUTH_HEADER)
+		return strcmp(value, s->accept) == 0;
+	if (strncasecmp(value, scheme, len) != 0 || value[len] != ' ')
+		return false;
+	value += len + strspn(value + len, " ");
+	return s->auth == AUTH_BEARER ? strcmp(value, s->accept) == 0 : is_basic(value, s->accept);
+}
+
+static bool
+has_id(const struct route *route)
+{
+	for (size_t i = 0; i < route->segments_len; i++)
+		if (route->segments[i].is_param && strcmp(route->segments[i].text, "id") == 0)
+			return true;
+	return false;
+}
+
+static bool
+is_get(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+/* see answer.h */
+int
+route_verb_of(const struct route *route, const struct request *q)
+{
+	bool id;
+
+	if (route->verb != ROUTE_RESOURCE)
+		return route->verb;
+	id = has_id(route);
+	if (is_get(q->method))
+		return id ? ROUTE_GET : ROUTE_LIST;
+	if (!id)
+		return strcmp(q->method, "POST") == 0 ? ROUTE_CREATE : ROUTE_RESOURCE;
+	if (strcmp(q->method, "PUT") == 0)
+		return ROUTE_REPLACE;
+	if (strcmp(q->method, "PATCH") == 0)
+		return ROUTE_MERGE;
+	return strcmp(q->method, "DELETE") == 0 ? ROUTE_DELETE : ROUTE_RESOURCE;
+}
+
+static bool
+is_method(const struct route *route, const struct request *q)
+{
+	if (route->method != NULL && strcmp(route->method, q->method) != 0 &&
+	    !(strcmp(route->method, "GET") == 0 && strcmp(q->method, "HEAD") == 0))
+		return false;
+	return route->verb != ROUTE_RESOURCE || route_verb_of(route, q) != ROUTE_RESOURCE;
+}
+
+/* Index of the first segment that does not fit; the larger number of segments if only their number differs; SIZE_MAX
+ * when all fit. */
+static size_t
+first_difference(const struct route *route, const struct request *q)
+{
+	for (size_t i = 0; i < route->segments_len && i < q->segments_len; i++) {
+		const struct segment *s = &route->segments[i];
+
+		if (s->is_param ? q->segments[i][0] == '\0' : strcmp(s->text, q->segments[i]) != 0)
+			return i;
+	}
+	if (route->segments_len == q->segments_len)
+		return SIZE_MAX;
+	return route->segments_len < q->segments_len ? route->segments_len : q->segments_len;
+}
+
+static int
+put_params(const struct route *route, struct request *q)
+{
+	struct cJSON *path = cJSON_CreateObject();
+
+	for (size_t i = 0; i < route->segments_len && path != NULL; i++) {
+		if (!route->segments[i].is_param)
+			continue;
+		if (cJSON_AddStringToObject(path, route->segments[i].text, q->segments[i]) == NULL) {
+			cJSON_Delete(path);
+			path = NULL;
+		}
+	}
+	return path != NULL && cJSON_ReplaceItemInObjectCaseSensitive(q->json, "path", path) ? 0 : -ENOMEM;
+}
+
+/* How near a route is that did not match: the guard last, then the method, then each segment. */
+struct nearness {
+	size_t points;
+	const struct route *route;
+};
+
+static void
+describe(const struct route *route, const struct request *q, char *out, size_t size)
+{
+	size_t at = first_difference(route, q);
+
+	if (at != SIZE_MAX && at < route->segments_len && at < q->segments_len)
+		snprintf(out, size, "segment %zu of the path is '%.60s', the route wants %s%.60s%s", at + 1, q->segments[at],
+			 route->segments[at].is_param ? "a value for {" : "'", route->segments[at].text,
+			 route->segments[at].is_param ? "}" : "'");
+	else if (at != SIZE_MAX)
+		snprintf(out, size, "the path has %zu segments, the route has %zu", q->segments_len, route->segments_len);
+	else if (!is_method(route, q))
+		snprintf(out, size, "the method is %s, the route wants %s", q->method,
+			 route->method != NULL ? route->method : has_id(route) ? "GET, PUT, PATCH or DELETE" : "GET or POST");
+	else
+		snprintf(out, size, "the guard does not hold: %.200s", route->when_text);
+}
+
+/* see answer.h */
+int
+route_find(struct service *s, struct request *q, struct eval *e, struct answer *a)
+{
+	size_t best = 0;
+	int r;
+
+	for (size_t i = 0; i < s->routes_len; i++) {
+		const struct route *route = &s->routes[i];
+		size_t at = first_difference(route, q), points;
+		bool method = is_method(route, q);
+
+		if (at == SIZE_MAX && method) {
+			if ((r = put_params(route, q)) < 0)
+				return r;
+			if (!route->has_when || eval_is_true(e, &route->when)) {
+				a->route = route;
+				a->nearest = NULL;
+				a->difference[0] = '\0';
+				return e->r;
+			}
+			if (e->r != 0)
+				return e->r;
+		}
+		/* all segments: 2 more than any partial hit can have */
+		points = at == SIZE_MAX ? 2 * REQUEST_SEGMENTS_MAX + (method ? 3 : 2) : 2 * at + (method ? 1 : 0);
+		if (a->nearest == NULL || points > best) {
+			a->nearest = route;
+			best = points;
+		}
+	}
+	if (a->nearest != NULL)
+		describe(a->nearest, q, a->difference, sizeof(a->difference));
+	else
+		snprintf(a->difference, sizeof(a->difference), "the service has no routes");
+	struct cJSON *none = cJSON_CreateObject();
+	if (none == NULL || !cJSON_ReplaceItemInObjectCaseSensitive(q->json, "path", none))
+		return -ENOMEM;
+	return 0;
+}

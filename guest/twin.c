@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * twin.c - the process around the engine: one poll loop over listeners, clients and the records socket.
+ *
+ * Runs unprivileged under the syscall filter.  Its inputs are the world (from the monitor) and whatever the workflow sends;
+ * nothing that comes from there is ever handed to the monitor but as the body of a record. */
+#include "guest/twin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/record.h"
+#include "guest/service.h"
+#include "guest/twin_http.h"
+#include "guest/twin_records.h"
+#include "proto/cursor.h"
+#include "proto/plan.h"
+
+#define READ_LEN 65536u
+#define OPS_HIGH (8u << 20)       /* bytes of operations waiting for the monitor; more, and clients are not read */
+#define LINGER_MS 2000u           /* a closing connection is read this long, or its reply could be lost to a RST */
+#define FINISH_MS 200u
+
+struct client {
+	struct http_conn http;
+	int fd;
+	char *left;                /* owned: read but not taken yet */
+	size_t left_len;
+	uint64_t active_ms;        /* when a byte last moved */
+	bool ended;                /* the client sends nothing more */
+	bool lingering;            /* our side is shut down */
+};
+struct twin {
+	const struct twin_start *start;
+	struct world world;
+	struct http_core core;
+	struct records records;
+	struct client **clients;   /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
+	size_t clients_len;
+	struct pollfd *polls;      /* records, listeners, clients */
+	uint64_t begin_ms;
+	uint64_t finish_ms;        /* when RECORD_FINISH came, 0: not yet */
+	bool paused;               /* no descriptor or no memory for one more connection */
+	char buffer[READ_LEN];
+};
+
+static uint64_t
+clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static uint64_t
+tick(struct twin *t)
+{
+	uint64_t now = clock_ms();
+
+	t->core.t_ms = now - t->begin_ms;
+	return now;
+}
+
+static bool
+is_busy(const struct twin *t)
+{
+	return t->core.ops.bytes > OPS_HIGH;
+}
+
+static void
+drop_client(struct twin *t, size_t i)
+{
+	struct client *c = t->clients[i];
+
+	http_wipe(&c->http);
+	close(c->fd);
+	free(c->left);
+	free(c);
+	t->clients[i] = t->clients[--t->clients_len];
+	t->clients[t->clients_len] = NULL;
+	t->paused = false;
+}
+
+static void
+accept_client(struct twin *t, size_t service, uint64_t now)
+{
+	int fd = accept4(t->start->listeners[service], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), on = 1;
+	struct client *c;
+
+	if (fd < 0) {
+		t->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		return;
+	}
+	c = calloc(1, sizeof(*c));
+	if (c == NULL) {
+		close(fd);
+		t->core.failed = -ENOMEM;
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	c->fd = fd;
+	c->active_ms = now;
+	http_init(&c->http, &t->core, &t->world.services[service]);
+	t->clients[t->clients_len++] = c;
+}
+
+/* False: the connection is lost. */
+static bool
+write_client(struct client *c, uint64_t now)
+{
+	size_t len;
+	const char *out = http_output(&c->http, &len);
+
+	while (len > 0) {
+		ssize_t n = send(c->fd, out, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN;
+		http_sent(&c->http, (size_t)n);
+		c->active_ms = now;
+		out = http_output(&c->http, &len);
+	}
+	return true;
+}
+
+/* What was read goes in as far as the engine takes it; the rest is kept.  False: lost. */
+static bool
+feed(struct client *c, const char *data, size_t len, uint64_t now)
+{
+	while (len > 0) {
+		size_t n = http_receive(&c->http, data, len), waiting;
+
+		data += n;
+		len -= n;
+		if (!write_client(c, now))
+			return false;
+		http_output(&c->http, &waiting);
+		if (n == 0 && (waiting > 0 || c->http.core->failed != 0))
+			break;
+	}
+	if (len > 0 && data != c->left) {
+		char *left = malloc(len);
+
+		if (left == NULL)
+			return false;
+		memcpy(left, data, len);
+		free(c->left);
+		c->left = left;
+	}
+	c->left_len = len;
+	if (len == 0) {
+		free(c->left);
+		c->left = NULL;
+	}
+	return true;
+}
+
+static bool
+read_client(struct twin *t, struct client *c, uint64_t now)
+{
+	ssize_t n = recv(c->fd, t->buffer, sizeof(t->buffer), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	c->active_ms = now;
+	if (n == 0) {
+		c->ended = true;
+		http_input_ended(&c->http);
+		return true;
+	}
+	return c->lingering || feed(c, t->buffer, (size_t)n, now);
+}
+
+/* Everything that can be done for one client now.  False: it is to be dropped. */
+static bool
+serve_client(struct twin *t, struct client *c, short events, uint64_t now)
+{
+	size_t waiting;
+
+	if (!write_client(c, now))
+		return false;
+	if (c->left_len > 0 && !is_busy(t)) {
+		if (!feed(c, c->left, c->left_len, now))
+			return false;
+	} else if (c->left_len == 0 && !c->ended && (events & (POLLIN | POLLHUP | POLLERR)) != 0 && !is_busy(t)) {
+		if (!read_client(t, c, now))
+			return false;
+	}
+	if (!write_client(c, now))
+		return false;
+	http_output(&c->http, &waiting);
+	if (waiting > 0)
+		return now - c->active_ms <= HTTP_IDLE_MS;
+	if (http_is_closing(&c->http)) {
+		if (c->ended)
+			return false;
+		if (!c->lingering) {
+			shutdown(c->fd, SHUT_WR);
+			c->lingering = true;
+			c->active_ms = now;
+		}
+		return now - c->active_ms <= LINGER_MS;
+	}
+	if (now - c->active_ms <= HTTP_IDLE_MS || is_busy(t))
+		return true;
+	if (http_is_idle(&c->http))
+		return false;
+	http_timed_out(&c->http);
+	return write_client(c, now);
+}
+
+/* Each service's whole state as one record. */
+static int
+send_states(struct twin *t, uint8_t phase)
+{
+	for (size_t i = 0; i < t->world.services_len; i++) {
+		uint8_t head[2] = { phase, (uint8_t)i };
+		struct buf text;
+		int r;
+
+		buf_init(&text, RECORD_MAX);
+		buf_add(&text, head, sizeof(head));
+		r = state_dump(&t->world.services[i].state, t->world.services[i].name, &text);
+		if (r == 0)
+			r = records_send(&t->records, RECORD_STATE, text.at, text.len);
+		buf_wipe(&text);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+send_truncated(struct twin *t, uint8_t what, uint64_t kept, uint64_t lost)
+{
+	struct plan_truncated p = { .what = what, .kept = kept, .lost = lost };
+	uint8_t body[64];
+	struct writer w;
+
+	if (lost == 0)
+		return 0;
+	writer_init(&w, body, sizeof(body));
+	plan_truncated_encode(&w, &p);
+	return records_send(&t->records, RECORD_TRUNCATED, body, w.len);
+}
+
+/* The workflow is dead.  What is still open gets nothing more. */
+static int
+finish(struct twin *t)
+{
+	int r;
+
+	while (t->clients_len > 0)
+		drop_client(t, t->clients_len - 1);
+	do {
+		r = records_pump(&t->records, &t->core.ops);
+		if (r == 0)
+			(void)poll(&(struct pollfd){ .fd = t->records.fd, .events = POLLOUT }, 1, -1);
+	} while (r == 0);
+	if (r < 0 || (r = send_truncated(t, TRUNCATED_OPERATIONS, t->core.ops.len, t->core.ops.refused)) < 0 ||
+	    (r = send_truncated(t, TRUNCATED_STATE, t->world.budget.used, t->world.budget.lost)) < 0 || (r = send_states(t, 2)) < 0)
+		return r;
+	return records_send(&t->records, RECORD_DONE, NULL, 0);
+}
+
+static int
+read_record(struct twin *t, uint64_t now)
+{
+	struct buf body;
+	int r;
+
+	buf_init(&body, 1);
+	r = records_receive(&t->records, 0, &body);
+	buf_wipe(&body);
+	if (r < 0)
+		return r;
+	if (r != RECORD_FINISH || t->finish_ms != 0)
+		return -EPROTO;
+	t->finish_ms = now;
+	return 0;
+}
+
+/* After the end of the workflow: all that it sent is in the sockets already; read on until nothing is left there. */
+static bool
+is_finished(const struct twin *t, bool quiet, uint64_t now)
+{
+	return t->finish_ms != 0 && ((quiet && t->clients_len == 0) || now - t->finish_ms >= FINISH_MS);
+}
+
+static nfds_t
+prepare(struct twin *t, bool records_full)
+{
+	size_t n = 1, listeners = t->world.services_len;
+	bool open = !is_busy(t) && t->clients_len < HTTP_CONNECTIONS_MAX && !t->paused;
+
+	t->polls[0] = (struct pollfd){ .fd = t->records.fd, .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
+	for (size_t i = 0; i < listeners; i++)
+		t->polls[n++] = (struct pollfd){ .fd = open ? t->start->listeners[i] : -1, .events = POLLIN };
+	for (size_t i = 0; i < t->clients_len; i++) {
+		const struct client *c = t->clients[i];
+		size_t waiting;
+		short events = 0;
+
+		http_output(&c->http, &waiting);
+		if (waiting > 0)
+			events |= POLLOUT;
+		if (!c->ended && c->left_len == 0 && !is_busy(t))
+			events |= POLLIN;
+		/* a client that may do neither is not asked: POLLHUP would come again and again */
+		t->polls[n++] = (struct pollfd){ .fd = events != 0 ? c->fd : -1, .events = events };
+	}
+	return (nfds_t)n;
+}
+
+/* How long nothing needs to happen, ms. */
+static int
+patience(const struct twin *t, bool feeding)
+{
+	if (feeding)
+		return 0;
+	return t->finish_ms != 0 ? 10 : t->clients_len > 0 ? 250 : -1;
+}
+
+static int
+serve(struct twin *t)
+{
+	bool full = false, feeding = false;
+	uint64_t now;
+	int r;
+
+	for (;;) {
+		nfds_t n = prepare(t, full);
+		size_t services = t->world.services_len;
+		bool quiet = true;
+
+		if (poll(t->polls, n, patience(t, feeding)) < 0 && errno != EINTR)
+			return -errno;
+		now = tick(t);
+		/* clients from the end, so that dropping one moves only those already served */
+		for (size_t i = (size_t)n - 1 - services; i-- > 0;)
+			if (!serve_client(t, t->clients[i], t->polls[1 + services + i].revents, now))
+				drop_client(t, i);
+		for (size_t i = 0; i < services; i++) {
+			if ((t->polls[1 + i].revents & POLLIN) == 0)
+				continue;
+			quiet = false;
+			if (t->clients_len < HTTP_CONNECTIONS_MAX)
+				accept_client(t, i, now);
+		}
+		if (t->core.failed != 0)
+			return t->core.failed;
+		r = records_pump(&t->records, &t->core.ops);
+		if (r < 0)
+			return r;
+		full = r == 0;
+		feeding = false;
+		for (size_t i = 0; i < t->clients_len; i++) {
+			size_t waiting;
+
+			http_output(&t->clients[i]->http, &waiting);
+			feeding = feeding || (t->clients[i]->left_len > 0 && waiting == 0 && !is_busy(t));
+		}
+		if ((t->polls[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && (r = read_record(t, now)) < 0)
+			return r;
+		if (is_finished(t, quiet && t->polls[0].revents == 0, now))
+			return finish(t);
+	}
+}
+
+static int
+configure(struct twin *t, char *error, size_t size)
+{
+	struct buf text;
+	uint64_t key[2];
+	int r;
+
+	buf_init(&text, TWINS_JSON_MAX);
+	r = records_receive(&t->records, TWINS_JSON_MAX, &text);
+	t->begin_ms = clock_ms();
+	if (r < 0 || r != RECORD_CONFIG) {
+		snprintf(error, size, "no configuration came");
+		r = r < 0 ? r : -EPROTO;
+	} else if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
+		snprintf(error, size, "no random numbers");
+		r = -EIO;
+	} else {
+		r = world_read(&t->world, text.at == NULL ? "" : text.at, text.len, key, error, size);
+	}
+	buf_wipe(&text);
+	if (r == 0 && t->world.services_len != t->start->listeners_len) {
+		snprintf(error, size, "%zu services but %zu listeners", t->world.services_len, t->start->listeners_len);
+		r = -EPROTO;
+	}
+	if (r < 0)
+		return r;
+	t->clients = calloc(HTTP_CONNECTIONS_MAX, sizeof(struct client *));
+	t->polls = calloc(1 + t->world.services_len + HTTP_CONNECTIONS_MAX, sizeof(*t->polls));
+	if (t->clients == NULL || t->polls == NULL) {
+		snprintf(error, size, "out of memory");
+		return -ENOMEM;
+	}
+	http_core_init(&t->core, &t->world);
+	return 0;
+}
+
+static int
+run(struct twin *t, char *error, size_t size)
+{
+	int r = configure(t, error, size);
+
+	if (r < 0)
+		return r;
+	r = send_states(t, 1);
+	if (r == 0)
+		r = records_send(&t->records, RECORD_SERVING, NULL, 0);
+	if (r == 0)
+		r = serve(t);
+	if (r == -E2BIG)
+		snprintf(error, size, "count() or sum() over more than %u rows: no value is better than a wrong one", LANG_VISIT_MAX);
+	else if (r == -ENOMEM)
+		snprintf(error, size, "out of memory");
+	else if (r < 0 && error[0] == '\0')
+		snprintf(error, size, "the twins cannot go on: %s", errno_name(-r));
+	return r;
+}
+
+/* see twin.h */
+int
+twin_main(const struct twin_start *start)
+{
+	struct twin *t = calloc(1, sizeof(*t));
+	char error[1024] = "";
+	int r;
+
+	if (t == NULL) {
+		struct records records;
+
+		records_init(&records, start->records);
+		r = records_send(&records, RECORD_FAILED, "out of memory", 13);
+		return 1;
+	}
+	t->start = start;
+	records_init(&t->records, start->records);
+	r = run(t, error, sizeof(error));
+	if (r < 0) {
+		/* the record that says why is the last one, whatever else would still wait */
+		t->records.leaving = t->records.leaving && t->records.sent > 0;
+		r = records_send(&t->records, RECORD_FAILED, error, strlen(error));
+		r = -1;
+	}
+	while (t->clients_len > 0)
+		drop_client(t, t->clients_len - 1);
+	if (t->core.world != NULL)
+		http_core_wipe(&t->core);
+	world_free(&t->world);
+	records_wipe(&t->records);
+	free(t->clients);
+	free(t->polls);
+	free(t);
+	return r < 0 ? 1 : 0;
+}
