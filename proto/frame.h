@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "proto/limits.h"
+#include "proto/sha256.h"
 
 enum frame_type {
 	/* host to guest */
@@ -129,17 +130,5 @@ int frame_receive(struct frame_receiver *r, const uint8_t *data, size_t len, siz
 	__attribute__((warn_unused_result, nonnull));
 /* True once END (to the host) or COMMIT (to the guest) was accepted. */
 bool frame_receiver_is_complete(const struct frame_receiver *r) __attribute__((nonnull));
-
-/* Incremental SHA-256 (FIPS 180-4), so that callers need no crypto header. */
-struct sha256 {
-	uint64_t space[16]; /* private: holds a br_sha256_context */
-};
-void sha256_init(struct sha256 *h) __attribute__((nonnull));
-void sha256_add(struct sha256 *h, const void *data, size_t len) __attribute__((nonnull(1)));
-/* May be called at any time; adding may go on afterwards. */
-void sha256_get(const struct sha256 *h, uint8_t out[static 32]) __attribute__((nonnull));
-void sha256_of(const void *data, size_t len, uint8_t out[static 32]) __attribute__((nonnull(3)));
-/* 64 lower-case hexadecimal digits and a NUL. */
-void sha256_hex(const uint8_t digest[static 32], char out[static 65]) __attribute__((nonnull));
 
 #endif
