@@ -395,6 +395,14 @@ add_service(const struct run *run, const struct world_service *s, struct cJSON *
 		cJSON_Delete(copy);
 		return false;
 	}
+	/* The world may write 404 as a number; the twins know the word. */
+	if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(copy, "unmatched"))) {
+		accept = cJSON_CreateString("404");
+		if (!accept || !cJSON_ReplaceItemInObjectCaseSensitive(copy, "unmatched", accept)) {
+			cJSON_Delete(accept);
+			return false;
+		}
+	}
 	accept = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(copy, "auth"), "accept");
 	if (!accept)
 		return true;

@@ -16,6 +16,7 @@
 #include "host/stage_walk.h"
 #include "proto/frame.h"
 #include "proto/plan.h"
+#include "proto/utf8.h"
 
 /* Kernels before 5.6, and sandboxes that do not know the call: one folder after the other, none through a link. */
 static int
@@ -260,6 +261,11 @@ stage_take_link(struct walk *k, int folder, const char *name, size_t pattern)
 	if ((size_t)n > BUNDLE_PATH_MAX)
 		return stage_fail(k, -EMSGSIZE, pattern, "the link %s leads to a path of more than %u bytes", stage_shown(k->path, shown), BUNDLE_PATH_MAX);
 	target[n] = '\0';
+	if (n == 0 || !utf8_is_valid(target, (size_t)n)) {
+		r = stage_fail(k, -EPERM, pattern, "the link %s leads to a name that is not UTF-8", stage_shown(k->path, shown));
+		diag_fix(k->d, "leave the link out with \"!%s\"", shown);
+		return r;
+	}
 	e.target = strdup(target);
 	if (!e.target)
 		return stage_out_of_memory(k);

@@ -117,6 +117,28 @@ step(struct follow *f)
 	return is_left_out(f->s, f->at) ? LEADS_TO_LEFT_OUT : LEADS_NOWHERE;
 }
 
+/* Also read as text the target may not climb above root: the guest, which follows nothing, refuses that. */
+static bool
+climbs_out(const char *path, const char *target)
+{
+	size_t depth = 0, n;
+	const char *s;
+
+	for (s = path; *s; s++)
+		depth += *s == '/';
+	for (s = target;; s += n + 1) {
+		n = strcspn(s, "/");
+		if (n == 2 && memcmp(s, "..", 2) == 0) {
+			if (depth-- == 0)
+				return true;
+		} else if (n > 0 && !(n == 1 && *s == '.')) {
+			depth++;
+		}
+		if (!s[n])
+			return false;
+	}
+}
+
 static enum lead
 follow(struct follow *f, const struct stage *s, const struct stage_entry *link)
 {
@@ -126,7 +148,7 @@ follow(struct follow *f, const struct stage *s, const struct stage_entry *link)
 	f->hops = 0;
 	f->rest[0] = '\0';
 	f->at_len = (size_t)snprintf(f->at, sizeof(f->at), "%s", link->path);
-	lead = go_through(f, link);
+	lead = climbs_out(link->path, link->target) && link->target[0] != '/' ? LEADS_OUT : go_through(f, link);
 	while (lead == LEADS_IN && *f->rest)
 		lead = step(f);
 	return lead;

@@ -48,25 +48,22 @@ static size_t
 list_worlds(const char *folder, char *out, size_t size)
 {
 	static const char ending[] = ".world.json";
+	struct dirent **all = NULL;
 	char shown[128];
-	const struct dirent *e;
-	size_t n, found = 0, at = 0;
-	DIR *dir = opendir(folder);
-	int w;
+	size_t len, found = 0, at = 0;
+	int n = scandir(folder, &all, NULL, alphasort), i, w;
 
 	out[0] = '\0';
-	while (dir && (e = readdir(dir))) {
-		n = strlen(e->d_name);
-		if (n <= sizeof(ending) - 1 || strcmp(e->d_name + n - (sizeof(ending) - 1), ending) != 0)
-			continue;
-		escape_text(e->d_name, n, shown, sizeof(shown));
-		if (found++ < 8 && at < size) {
+	for (i = 0; i < n; i++) {
+		len = strlen(all[i]->d_name);
+		if (len > sizeof(ending) - 1 && strcmp(all[i]->d_name + len - (sizeof(ending) - 1), ending) == 0 && found++ < 8 && at < size) {
+			escape_text(all[i]->d_name, len, shown, sizeof(shown));
 			w = snprintf(out + at, size - at, "%s%s", at ? ", " : "", shown);
 			at += w > 0 ? (size_t)w : 0;
 		}
+		free(all[i]);
 	}
-	if (dir)
-		closedir(dir);
+	free(all);
 	return found;
 }
 
@@ -218,8 +215,8 @@ fail_scan(int r, const struct json_scan *s, struct diag *d)
 	diag_set(d, r, "%s", s->problem ? s->problem : "malformed JSON");
 	if (r == -EMSGSIZE)
 		diag_fix(d, "nest at most %u levels deep", WORLD_DEPTH_MAX);
-	else if (strstr(d->problem, "duplicate"))
-		diag_fix(d, "keep one of the two");
+	else if (strstr(d->problem, "twice"))
+		diag_fix(d, "keep one of the two, or give one another name");
 	else
 		diag_fix(d, "a world is strict JSON: double quotes, no comments, no comma after the last item");
 	return r;
@@ -329,7 +326,7 @@ static const struct wr_key world_keys[] = {
 	{ "keep", world_read_keep, 0, NULL },
 	{ "env", world_read_env, 0, NULL },
 	{ "secrets", world_read_secrets, 0, NULL },
-	{ "services", world_read_services, 0, NULL },
+	{ "services", world_read_services, WR_REQUIRED, "\"services\": [ { \"name\": \"payments\", \"kind\": \"http\", \"hosts\": [ \"payments.internal\" ], ... } ]" },
 	{ "workflow", world_read_workflow, WR_REQUIRED, "\"workflow\": { \"command\": [ \"node\", \"agent.mjs\" ] }" },
 	{ "checks", world_read_checks, WR_REQUIRED, "\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ]; a run without a check proves nothing" },
 	{ "sweep", NULL, WR_LATER, NULL },

@@ -244,10 +244,10 @@ read_path(struct wr *c, const struct cJSON *v, void *arg)
 	int r = wr_string(c, v, 1, 1024, &s);
 
 	(void)arg;
-	if (r < 0 || (*s == '/' && !strpbrk(s, "?#{")))
+	if (r < 0 || (*s == '/' && !strpbrk(s, "?#")))
 		return r;
-	r = wr_fail(c, -EPROTO, "the path of a call starts with a slash and has no query and no parameters");
-	diag_fix(c->d, "write the path as the workflow asks for it, such as \"/charges/ch_1\", or name the route");
+	r = wr_fail(c, -EPROTO, "the path of a call starts with a slash and has no query");
+	diag_fix(c->d, "write a path such as \"/charges/ch_1\" or \"/charges/{id}\", or name the route");
 	return r;
 }
 
@@ -255,13 +255,10 @@ static int
 read_count_of(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const char *const words[] = { "deliveries", "effects", "keys", NULL };
-	size_t which = 0;
-	int r = wr_word(c, v, words, &which);
+	size_t which;
 
 	(void)arg;
-	if (r == 0 && which == 2)
-		r = wr_fail_later(c, "count \"keys\"");
-	return r;
+	return wr_word(c, v, words, &which);
 }
 
 static int
@@ -336,7 +333,7 @@ static const struct wr_key exit_keys[] = { COMMON, { "code", read_code, 0, NULL 
 static const struct wr_key stream_keys[] = { COMMON, { "equals", read_equals_text, 0, NULL }, { "contains", read_contains, 0, NULL },
 	{ "matches", read_matches, 0, NULL }, { "json", read_json, 0, NULL }, END };
 static const struct wr_key calls_keys[] = { COMMON, SELECTOR, { "exactly", read_count, 0, NULL }, { "at_least", read_count, 0, NULL },
-	{ "at_most", read_count, 0, NULL }, { "count", read_count_of, 0, NULL }, { "all_equal", NULL, WR_LATER, NULL },
+	{ "at_most", read_count, 0, NULL }, { "count", read_count_of, 0, NULL }, { "all_equal", read_pointer, 0, NULL },
 	{ "each", NULL, WR_LATER, NULL }, END };
 static const struct wr_key never_keys[] = { COMMON, SELECTOR, END };
 static const struct wr_key state_keys[] = { COMMON, { "service", read_field, WR_REQUIRED, "\"service\": \"NAME\"" },

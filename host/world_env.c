@@ -233,6 +233,8 @@ world_check_host_template(struct wr *c, const char *text, bool run_names)
 		else if ((p.kind == EXPAND_RUN_ID || p.kind == EXPAND_SEED) && !run_names)
 			e = wr_fail(c, -EPROTO, "\"%.*s\" cannot stand here", (int)p.len, p.text);
 	}
+	if (e < 0 && !c->d->fix[0])
+		diag_fix(c->d, "here stand secret.NAME, service.NAME.url, service.NAME.host, service.NAME.port");
 	if (e < 0 || r == 0)
 		return e;
 	escape_text(p.text, p.len, shown, sizeof(shown));

@@ -12,6 +12,7 @@
 #define ROUTES_MAX 1000u
 #define EFFECTS_MAX 64u
 #define ROUTE_ID_MAX 64u
+#define SEGMENTS_MAX 250u
 
 /* One route while it is read. */
 struct route {
@@ -74,12 +75,14 @@ path_problem(const char *s, const char **fix)
 {
 	const char *seg = s;
 	char name[66];
-	size_t n;
+	size_t n, segments = 0;
 
 	*fix = "write a path such as \"/charges/{id}\"";
 	if (*s != '/')
 		return "a path starts with a slash";
 	while (*seg == '/') {
+		if (++segments > SEGMENTS_MAX)
+			return "a path has at most 250 segments";
 		seg++;
 		n = strcspn(seg, "/");
 		if (n == 0 && *seg)
@@ -146,13 +149,13 @@ read_status(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_header(struct wr *c, const struct cJSON *v, const struct route *t)
 {
-	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.!#$%&'*+^`|~";
+	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	static const char *const ours[] = { "content-length", "transfer-encoding", "connection", "date", "trailer", "upgrade", "keep-alive", NULL };
 	const char *text;
 	size_t i;
 	int r;
 
-	if (!*v->string || strlen(v->string) > 128 || v->string[strspn(v->string, token)]) {
+	if (!*v->string || strlen(v->string) > 100 || v->string[strspn(v->string, token)]) {
 		r = wr_fail_key(c, -EPROTO, "this is not the name of an HTTP header");
 		diag_fix(c->d, "write a name such as \"x-request-id\"");
 		return r;
@@ -209,7 +212,7 @@ static int
 read_reply(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "status", read_status, WR_REQUIRED, "\"status\": 200" }, { "headers", read_headers, 0, NULL }, { "body", read_body, 0, NULL },
+		{ "status", read_status, 0, NULL }, { "headers", read_headers, 0, NULL }, { "body", read_body, 0, NULL },
 		{ "code", NULL, WR_LATER, NULL }, { "stream", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *status;
@@ -219,7 +222,7 @@ read_reply(struct wr *c, const struct cJSON *v, void *arg)
 	if (r < 0)
 		return r;
 	status = cJSON_GetObjectItemCaseSensitive(v, "status");
-	if ((status->valueint == 204 || status->valueint == 304) && cJSON_GetObjectItemCaseSensitive(v, "body")) {
+	if (status && (status->valueint == 204 || status->valueint == 304) && cJSON_GetObjectItemCaseSensitive(v, "body")) {
 		mark = wr_enter(c, "body");
 		r = wr_fail_key(c, -EPROTO, "a reply with status %d has no body", status->valueint);
 		diag_fix(c->d, "take \"body\" out, or use status 200");
@@ -311,8 +314,8 @@ read_set_fields(struct wr *c, const struct cJSON *v, void *arg)
 	size_t mark;
 	int r;
 
-	if (!cJSON_IsObject(v) && !is_one_template(v)) {
-		r = wr_fail(c, -EPROTO, "\"set\" of an update is an object of fields, or one template that gives one");
+	if (!cJSON_IsObject(v)) {
+		r = wr_fail(c, -EPROTO, "\"set\" of an update is an object of fields, found %s", wr_type(v));
 		diag_fix(c->d, "write { \"field\": value }");
 		return r;
 	}
@@ -376,7 +379,7 @@ static const struct wr_key find_keys[] = {
 	{ "else", read_reply, 0, NULL }, { NULL, NULL, 0, NULL },
 }, require_keys[] = {
 	{ "require", read_require, WR_REQUIRED, NULL },
-	{ "else", read_reply, WR_REQUIRED, "\"else\": { \"status\": 409 }: the reply when it does not hold" }, { NULL, NULL, 0, NULL },
+	{ "else", read_reply, 0, NULL }, { NULL, NULL, 0, NULL },
 }, create_keys[] = {
 	{ "create", read_collection, WR_REQUIRED, NULL }, { "id", read_row_id, 0, NULL }, { "row", read_create_row, 0, NULL },
 	{ "as", read_as, 0, NULL }, { NULL, NULL, 0, NULL },
@@ -630,11 +633,11 @@ read_plain_route(struct wr *c, struct route *t)
 	};
 	static const struct wr_key custom[] = {
 		{ "id", NULL, 0, NULL }, { "match", NULL, 0, NULL }, { "when", read_require, 0, NULL }, { "do", read_do, 0, NULL },
-		{ "reply", NULL, WR_REQUIRED, "\"reply\": { \"status\": 200 }" }, { NULL, NULL, 0, NULL },
+		{ "reply", NULL, 0, NULL }, { NULL, NULL, 0, NULL },
 	};
 	static const struct wr_key resource[] = {
-		{ "id", NULL, 0, NULL }, { "match", NULL, 0, NULL }, { "resource", read_resource, WR_REQUIRED, NULL }, { "filter", read_filter, 0, NULL },
-		{ NULL, NULL, 0, NULL },
+		{ "id", NULL, 0, NULL }, { "match", NULL, 0, NULL }, { "when", read_require, 0, NULL }, { "resource", read_resource, WR_REQUIRED, NULL },
+		{ "filter", read_filter, 0, NULL }, { NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *reply;
 	size_t mark;
@@ -657,6 +660,13 @@ read_plain_route(struct wr *c, struct route *t)
 		return r;
 	/* Last: it may name every row. */
 	reply = cJSON_GetObjectItemCaseSensitive(t->json, "reply");
+	if (!reply) {
+		if (cJSON_GetObjectItemCaseSensitive(t->json, "do"))
+			return 0;
+		r = wr_fail(c, -EPROTO, "the route has neither \"do\" nor \"reply\" nor \"resource\"");
+		diag_fix(c->d, "add \"reply\": { \"status\": 200, \"body\": ... }");
+		return r;
+	}
 	mark = wr_enter(c, "reply");
 	r = read_reply(c, reply, t);
 	wr_leave(c, mark);

@@ -9,7 +9,7 @@
 #include "host/world_read.h"
 
 #define COLLECTIONS_MAX 256u
-#define ROW_ID_MAX 256u
+#define ROW_ID_MAX 255u
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------------ */
 
@@ -202,9 +202,9 @@ read_scheme(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_header(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.!#$%&'*+^`|~";
+	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	const char *s;
-	int r = wr_string(c, v, 1, 128, &s);
+	int r = wr_string(c, v, 1, 100, &s);
 
 	(void)arg;
 	if (r == 0 && s[strspn(s, token)]) {
@@ -239,7 +239,7 @@ read_auth(struct wr *c, const struct cJSON *v, void *arg)
 		{ "scheme", read_scheme, WR_REQUIRED, "\"scheme\": \"bearer\"" }, { "header", read_header, 0, NULL },
 		{ "accept", read_accept, WR_REQUIRED, "\"accept\": \"{{secret.NAME}}\"" }, { NULL, NULL, 0, NULL },
 	};
-	const struct cJSON *header, *accept;
+	const struct cJSON *header;
 	size_t scheme = 0;
 	int r = wr_object(c, v, keys, "auth", &scheme);
 
@@ -247,16 +247,12 @@ read_auth(struct wr *c, const struct cJSON *v, void *arg)
 	if (r < 0)
 		return r;
 	header = cJSON_GetObjectItemCaseSensitive(v, "header");
-	accept = cJSON_GetObjectItemCaseSensitive(v, "accept");
 	if (scheme == 2 && !header) {
 		r = wr_fail(c, -EPROTO, "scheme \"header\" needs the header's name");
 		diag_fix(c->d, "add \"header\": \"x-api-key\"");
 	} else if (scheme != 2 && header) {
 		r = wr_fail(c, -EPROTO, "\"header\" stands beside a scheme that always uses Authorization");
 		diag_fix(c->d, "take \"header\" out, or write \"scheme\": \"header\"");
-	} else if (scheme == 1 && !strchr(accept->valuestring, ':')) {
-		r = wr_fail(c, -EPROTO, "basic credentials are a user and a password with a colon between");
-		diag_fix(c->d, "write \"accept\": \"user:{{secret.NAME}}\"");
 	}
 	return r;
 }
@@ -451,7 +447,7 @@ world_read_services(struct wr *c, const struct cJSON *v, void *arg)
 	c->w->services = calloc(n > 0 && n <= (int)PLAN_SERVICES_MAX ? (size_t)n : PLAN_SERVICES_MAX, sizeof(*c->w->services));
 	if (!c->w->services)
 		return diag_set(c->d, -ENOMEM, "not enough memory");
-	return wr_array(c, v, 0, PLAN_SERVICES_MAX, "services", read_service, arg);
+	return wr_array(c, v, 1, PLAN_SERVICES_MAX, "services", read_service, arg);
 }
 
 /* ---- the local backend ------------------------------------------------------------------------------------------------ */
