@@ -24,8 +24,10 @@ bounding_empty(void)
 	for (unsigned long cap = 0; cap < 64; cap++) {
 		int set = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
+		if (set < 0 && errno == EINVAL)
+			break; /* beyond the last capability of this kernel */
 		if (set < 0)
-			break; /* EINVAL: beyond the last capability of this kernel */
+			return -errno;
 		if (set > 0 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
 			return -errno;
 	}
@@ -57,9 +59,14 @@ capabilities_check(void)
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		if (data[i].effective | data[i].permitted | data[i].inheritable)
 			return -EPERM;
-	for (unsigned long cap = 0; cap < 64; cap++)
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) > 0)
+	for (unsigned long cap = 0; cap < 64; cap++) {
+		int set = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (set > 0)
 			return -EPERM;
+		if (set < 0)
+			return errno == EINVAL ? 0 : -errno;
+	}
 	return 0;
 }
 

@@ -69,16 +69,17 @@ spawn_limits(uint64_t file_bytes, uint32_t files, uint32_t processes)
 }
 
 static int
-descriptors(const struct spawn_request *r, int report)
+descriptors(const struct spawn_request *r, int *report)
 {
 	if (dup2(r->stdin_fd, 0) < 0 || dup2(r->stdout_fd, 1) < 0 || dup2(r->stderr_fd, 2) < 0)
 		return -errno;
-	if (report == ERROR_FD) {
-		if (fcntl(report, F_SETFD, FD_CLOEXEC) < 0)
+	if (*report == ERROR_FD) {
+		if (fcntl(ERROR_FD, F_SETFD, FD_CLOEXEC) < 0)
 			return -errno;
-	} else if (dup3(report, ERROR_FD, O_CLOEXEC) < 0) {
+	} else if (dup3(*report, ERROR_FD, O_CLOEXEC) < 0) {
 		return -errno;
 	}
+	*report = ERROR_FD;
 	return syscall(SYS_close_range, ERROR_FD + 1u, ~0u, 0u) < 0 ? -errno : 0;
 }
 
@@ -166,9 +167,10 @@ enter_folder(const struct spawn_request *r)
 	return 0;
 }
 
-/* Every step between fork and exec, in the order that the boundary needs.  Returns -errno with *stage; or not at all. */
+/* Every step between fork and exec, in the order that the boundary needs.  Returns -errno with *stage, and
+ * *report where the pipe lies then; or not at all. */
 static int
-become_workflow(const struct spawn_request *r, int report, uint8_t *stage)
+become_workflow(const struct spawn_request *r, int *report, uint8_t *stage)
 {
 	int e;
 
@@ -236,14 +238,14 @@ report_wait(int fd, struct spawn_failure *f)
 }
 
 static void
-report_failure(uint8_t stage, int e)
+report_failure(int fd, uint8_t stage, int e)
 {
 	uint8_t report[5];
 	int err = -e;
 
 	report[0] = stage;
 	memcpy(report + 1, &err, sizeof(err));
-	(void)!write(ERROR_FD, report, sizeof(report));
+	(void)!write(fd, report, sizeof(report));
 }
 
 int
@@ -268,10 +270,8 @@ spawn_workflow(const struct spawn_request *r, pid_t *pid, struct spawn_failure *
 		uint8_t stage = EXEC_FORK;
 
 		close(report[0]);
-		e = become_workflow(r, report[1], &stage);
-		if (stage < EXEC_FDS || (stage == EXEC_FDS && report[1] != ERROR_FD))
-			(void)dup3(report[1], ERROR_FD, O_CLOEXEC);
-		report_failure(stage, e);
+		e = become_workflow(r, &report[1], &stage);
+		report_failure(report[1], stage, e);
 		_exit(127);
 	}
 	close(report[1]);
