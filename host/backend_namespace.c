@@ -240,6 +240,7 @@ open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struc
 	in.out = e->out;
 	in.log = e->log;
 	in.lock = b->ids.lock;
+	in.ids = &b->ids;
 	in.fs = (struct ns_rootfs){.disk_bytes = s->limits.disk_bytes, .node_prefix = b->node.prefix, .node_file = b->node.file};
 	r = launch(b, &in, e, d);
 	/* Not before: the digest would compete with the sandbox for the disk, and nobody needs it until the receipt. */

@@ -3,7 +3,9 @@
  *
  * The host clones one process, the init: PID 1 of the sandbox's pid namespace, root of its user namespace, running this
  * program's code.  It builds the root filesystem, starts the guest, and ends when the guest, the host or the time ends;
- * with it the kernel ends every process of the sandbox and takes down every mount. */
+ * with it the kernel ends every process of the sandbox and takes down every mount.
+ * The guest gets a second set of namespaces below the first, with the same ids.  There it is root and may do all that it needs,
+ * but the mounts that it found are locked: not even its root can make them writable or look beneath them. */
 #ifndef HOST_NS_H
 #define HOST_NS_H
 #include <stdbool.h>
@@ -41,6 +43,8 @@ struct ns_ids {
 int ns_ids_choose(const char *run_id, struct ns_ids *ids, struct diag *d) __attribute__((warn_unused_result, nonnull));
 /* Gives the user namespace of the process pid its ids. */
 int ns_ids_write(const struct ns_ids *ids, pid_t pid, struct diag *d) __attribute__((warn_unused_result, nonnull));
+/* The same ids once more for the user namespace of pid, a child in a namespace below the caller's. */
+int ns_ids_repeat(const struct ns_ids *ids, pid_t pid) __attribute__((warn_unused_result, nonnull));
 void ns_ids_wipe(struct ns_ids *ids) __attribute__((nonnull));
 /* Ranges of a user in /etc/subuid or /etc/subgid as a map that starts with id `inside`.  text is the file's text. */
 void ns_ids_parse(const char *text, const char *user, uint32_t uid, uint32_t inside, struct ns_map *map) __attribute__((nonnull));
@@ -69,6 +73,8 @@ struct ns_rootfs {
 };
 int ns_rootfs_open(struct ns_rootfs *fs, struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
 int ns_rootfs_build(struct ns_rootfs *fs, struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
+/* Read-only /sys of the network namespace that the caller is in; an empty folder where the kernel refuses one. */
+int ns_rootfs_sys(struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
 /* Fills *fail and returns -err. */
 int ns_fail(struct ns_report *fail, const char *step, const char *what, int err) __attribute__((nonnull));
 /* Writes the sandbox's own /etc files into the folder etc (relative to the current one). */
@@ -85,6 +91,7 @@ struct ns_init {
 	int in, out, log;            /* the guest's stdin, stdout, stderr */
 	int lock;                    /* ns_ids.lock, or -1 */
 	uint64_t expires_ms;         /* CLOCK_MONOTONIC */
+	const struct ns_ids *ids;
 	struct ns_rootfs fs;
 };
 /* The init from its first instruction after clone. */

@@ -266,7 +266,7 @@ ns_ids_choose(const char *run_id, struct ns_ids *ids, struct diag *d)
 }
 
 static int
-write_map(pid_t pid, const char *file, const struct ns_map *m, struct diag *d)
+write_text(pid_t pid, const char *file, const struct ns_map *m, bool same)
 {
 	char path[64], text[NS_EXTENTS_MAX * 40];
 	size_t len = 0;
@@ -274,18 +274,35 @@ write_map(pid_t pid, const char *file, const struct ns_map *m, struct diag *d)
 	int fd, r = 0;
 
 	for (i = 0; i < m->len; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%u %u %u\n", m->extents[i].inside, m->extents[i].outside,
-					m->extents[i].count);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%u %u %u\n", m->extents[i].inside,
+					same ? m->extents[i].inside : m->extents[i].outside, m->extents[i].count);
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len) /* one write: the kernel takes the whole map or nothing */
 		r = -errno;
 	if (fd >= 0)
 		close(fd);
+	return r;
+}
+
+static int
+write_map(pid_t pid, const char *file, const struct ns_map *m, struct diag *d)
+{
+	int r = write_text(pid, file, m, false);
+
 	if (r == 0)
 		return 0;
 	ns_explain(r, d);
 	return diag_set(d, r, "%s of the sandbox: %s", file, strerror(-r));
+}
+
+/* see ns.h */
+int
+ns_ids_repeat(const struct ns_ids *ids, pid_t pid)
+{
+	int r = write_text(pid, "gid_map", &ids->gid, true);
+
+	return r < 0 ? r : write_text(pid, "uid_map", &ids->uid, true);
 }
 
 static int

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,64 +182,137 @@ become_root(struct ns_report *fail)
 	return 0;
 }
 
+/* The process that becomes the guest, as the init sees it. */
+struct embryo {
+	pid_t pid;
+	int go, said;                /* write: one byte a step; read: struct ns_report */
+};
+
+/* What it does as our code, in its own namespaces: go on when its ids are there, name the machine, show its own /sys. */
+static int
+guest_prepare(const struct ns_init *in, int ids, struct ns_report *fail)
+{
+	sigset_t none;
+	char go;
+
+	if (read(ids, &go, 1) != 1)
+		return ns_fail(fail, "guest.ids", "", EPIPE);
+	if (getuid() != 0 || getgid() != 0 || getgroups(0, NULL) != 0)
+		return ns_fail(fail, "guest.ids", "not root of its namespace", EPERM);
+	if (sethostname("agenttwin", 9) < 0)
+		return ns_fail(fail, "guest.hostname", "", errno);
+	if (ns_rootfs_sys(fail) < 0)
+		return -1;
+	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0 || setsid() < 0)
+		return ns_fail(fail, "guest.streams", "", errno);
+	/* All ours are CLOEXEC already; this is for the one that a later change might forget. */
+	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) < 0 && errno != ENOSYS && errno != EINVAL)
+		return ns_fail(fail, "guest.streams", "", errno);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	return 0;
+}
+
 static _Noreturn void
-guest_child(const struct ns_init *in, int err_fd)
+guest_child(const struct ns_init *in, int ids, int result)
 {
 	static char arg0[] = "agenttwin-guest", arg1[] = "run";
 	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
-	sigset_t none;
-	int e;
+	struct ns_report fail = {0};
+	char go;
 
-	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0 || setsid() < 0)
-		goto failed;
-	/* All ours are CLOEXEC already; this is for the one that a later change might forget. */
-	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) < 0 && errno != ENOSYS && errno != EINVAL)
-		goto failed;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	syscall(SYS_execveat, in->guest, "", argv, envp, AT_EMPTY_PATH);
-failed:
-	e = errno;
-	if (write(err_fd, &e, sizeof(e)) < 0)
+	if (guest_prepare(in, ids, &fail) == 0) {
+		fail.kind = NS_READY;
+		if (write(result, &fail, sizeof(fail)) != (ssize_t)sizeof(fail) || read(ids, &go, 1) != 1)
+			_exit(126); /* the init is gone, or does not want it any more */
+		syscall(SYS_execveat, in->guest, "", argv, envp, AT_EMPTY_PATH);
+		ns_fail(&fail, "guest.exec", "agenttwin-guest", errno);
+	}
+	if (write(result, &fail, sizeof(fail)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-/* Returns the guest's pid once it runs its own first instruction. */
-static pid_t
-start_guest(struct ns_init *in, struct ns_report *fail)
+/* Gives the child its ids.  Their file in /proc belongs to us only while we, and so the copy, are dumpable; nothing of the
+ * sandbox runs before the child is let go. */
+static int
+release_guest(const struct ns_init *in, const struct embryo *g, struct ns_report *fail)
 {
-	int pipes[2], e = 0;
-	ssize_t n;
-	pid_t pid;
+	int r;
 
-	if (pipe2(pipes, O_CLOEXEC) < 0) {
-		ns_fail(fail, "guest.pipe", "", errno);
-		return -1;
-	}
-	pid = fork();
-	if (pid < 0) {
-		ns_fail(fail, "guest.fork", "", errno);
-		return -1;
-	}
-	if (pid == 0)
-		guest_child(in, pipes[1]);
-	close(pipes[1]);
+	if ((r = ns_ids_repeat(in->ids, g->pid)) < 0)
+		return ns_fail(fail, "guest.ids", "uid_map", -r);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || write(g->go, "i", 1) != 1)
+		return ns_fail(fail, "guest.ids", "", errno);
+	return 0;
+}
+
+/* The next word of the child: 0 prepared, 1 end of file (it runs another program), -errno what failed. */
+static int
+hear_guest(const struct embryo *g, struct ns_report *fail)
+{
+	struct ns_report said;
+	ssize_t n;
+
 	do
-		n = read(pipes[0], &e, sizeof(e));
+		n = read(g->said, &said, sizeof(said));
 	while (n < 0 && errno == EINTR);
-	close(pipes[0]);
-	if (n != 0) {
-		ns_fail(fail, "guest.exec", "agenttwin-guest", n == (ssize_t)sizeof(e) ? e : EIO);
-		return -1;
+	if (n == 0)
+		return 1;
+	if (n != (ssize_t)sizeof(said))
+		return ns_fail(fail, "guest.start", "", EIO);
+	if (said.kind == NS_READY)
+		return 0;
+	*fail = said;
+	return -EIO;
+}
+
+/* Everything but the last step, so that what this machine refuses is known before anybody relies on it. */
+static int
+make_guest(struct ns_init *in, struct embryo *g, struct ns_report *fail)
+{
+	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | SIGCHLD;
+	int result[2], ids[2], r;
+
+	if (pipe2(result, O_CLOEXEC) < 0 || pipe2(ids, O_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return ns_fail(fail, "guest.pipe", "", errno);
+	g->pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+	if (g->pid < 0)
+		return ns_fail(fail, "guest.clone", "second set of namespaces", errno);
+	if (g->pid == 0) {
+		close(ids[1]);
+		guest_child(in, ids[0], result[1]);
 	}
+	close(ids[0]);
+	close(result[1]);
+	g->go = ids[1];
+	g->said = result[0];
+	if ((r = release_guest(in, g, fail)) < 0)
+		return r;
+	r = hear_guest(g, fail);
+	return r > 0 ? ns_fail(fail, "guest.start", "it ended early", EIO) : r;
+}
+
+/* Returns once the guest runs its own first instruction. */
+static int
+start_guest(struct ns_init *in, struct embryo *g, struct ns_report *fail)
+{
+	int r;
+
+	if (write(g->go, "x", 1) != 1)
+		return ns_fail(fail, "guest.start", "", errno);
+	close(g->go);
+	r = hear_guest(g, fail);
+	close(g->said);
+	if (r <= 0)
+		return r < 0 ? r : ns_fail(fail, "guest.start", "", EPROTO);
 	/* Their ends belong to the guest alone now: the host must see end of file when it dies. */
 	close(in->in);
 	close(in->out);
 	close(in->log);
 	close(in->guest);
 	in->in = in->out = in->log = in->guest = -1;
-	return pid;
+	return 0;
 }
 
 /* Reaps whatever ended.  True when the guest was among them. */
@@ -287,7 +361,7 @@ ns_init_main(struct ns_init *in)
 {
 	struct ns_report fail = {0};
 	sigset_t child;
-	pid_t guest;
+	struct embryo guest;
 	int r, children;
 
 	default_signals();
@@ -311,16 +385,17 @@ ns_init_main(struct ns_init *in)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (children < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
+	if (children < 0) {
 		ns_fail(&fail, "signalfd", "", errno);
 		give_up(in, &fail);
 	}
 	prctl(PR_SET_NAME, "agenttwin-init", 0, 0, 0);
+	if (make_guest(in, &guest, &fail) < 0)
+		give_up(in, &fail);
 	say(in, NS_READY, 0);
 	await(in, 's');
-	guest = start_guest(in, &fail);
-	if (guest < 0)
+	if (start_guest(in, &guest, &fail) < 0)
 		give_up(in, &fail);
 	say(in, NS_STARTED, 0);
-	watch(in, guest, children);
+	watch(in, guest.pid, children);
 }

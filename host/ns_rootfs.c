@@ -120,22 +120,37 @@ show_etc(struct ns_report *fail)
 	return ns_bind("/etc/localtime", "etc/localtime", NS_BIND_OPTIONAL, fail);
 }
 
-/* The kernel gives a new /proc only to a namespace that already sees a whole one: in an ordinary container it is masked. */
+static int
+mount_sys(const char *path, struct ns_report *fail)
+{
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+
+	if (mount("sysfs", path, "sysfs", flags, NULL) == 0)
+		return 0;
+	if (errno != EPERM && errno != EACCES)
+		return ns_fail(fail, "sys", "/sys", errno);
+	return mount("tmpfs", path, "tmpfs", flags, "mode=0555,size=4k") < 0 ? ns_fail(fail, "sys", "/sys", errno) : 0;
+}
+
+/* The kernel gives a new /proc and /sys only to a namespace that already sees a whole one: in an ordinary container /proc is
+ * masked.  /sys is made here and once more for the guest (ns_rootfs_sys), since each shows one network namespace. */
 static int
 make_kernel_views(struct ns_report *fail)
 {
-	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	int r;
 
 	if ((r = make_folder("proc", 0555, 0, fail)) < 0 || (r = make_folder("sys", 0555, 0, fail)) < 0)
 		return r;
-	if (mount("proc", "proc", "proc", flags, NULL) < 0)
+	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return ns_fail(fail, "proc", "/proc", errno);
-	if (mount("sysfs", "sys", "sysfs", flags | MS_RDONLY, NULL) == 0)
-		return 0;
-	if (errno != EPERM && errno != EACCES)
-		return ns_fail(fail, "sys", "/sys", errno);
-	return make_tmpfs("sys", MS_NODEV | MS_NOEXEC | MS_RDONLY, "mode=0555,size=4k", fail);
+	return mount_sys("sys", fail);
+}
+
+/* see ns.h */
+int
+ns_rootfs_sys(struct ns_report *fail)
+{
+	return mount_sys("/sys", fail);
 }
 
 static int

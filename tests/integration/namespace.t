@@ -35,6 +35,7 @@ wait_for() {
 		sleep 0.05
 	done
 }
+some_marked() { [ "$(python3 tests/lib/proc.py marked "$1" | wc -l)" -ge 3 ]; }
 none_marked() { [ -z "$(python3 tests/lib/proc.py marked "$1")" ]; }
 leases() { "${as[@]}" "$nsrun" reap --json 2>/dev/null | grep -c '"run"'; }
 
@@ -123,14 +124,13 @@ view() { # NAME: everything about one kind of caller
 	before=$(cat /proc/self/mountinfo)
 	for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.1 0.3; do
 		mark=nsmark$$x$RANDOM
-		"${as[@]}" sh -c 'echo $$ >"$1"; exec "$2" namespace "$3" -i "$4" <"$5"' sh "$tmp/pid" "$nsrun" "$guest" "$mark" <(
-			echo "sh -c 'trap \"\" TERM; sleep 600; :' $mark & wait"
-			exec sleep 30
-		) >/dev/null 2>&1 &
+		echo "sh -c 'trap \"\" TERM; sleep 600; :' $mark & setsid sh -c 'sleep 600; :' $mark & wait" >"$tmp/script"
+		"${as[@]}" "$nsrun" namespace "$guest" -i "$mark" <"$tmp/script" >/dev/null 2>&1 &
 		victim=$!
 		stop_later "$victim"
 		sleep "$delay"
-		kill -KILL "$(cat "$tmp/pid")" 2>/dev/null
+		[ "$delay" != 0.3 ] || ok "$who: it runs before it is killed" wait_for 5 some_marked "$mark"
+		kill -KILL "$victim" 2>/dev/null
 		wait "$victim" 2>/dev/null
 		ok "$who: host killed after $delay s: no process of the run after 5 s" wait_for 5 none_marked "$mark"
 	done
