@@ -179,6 +179,11 @@ $(O)/tests/nsrun: tests/lib/nsrun.c $(NSRUN_HOST:%=$(O)/host/host/%.o) $(O)/host
 $(O)/tests/nsguest: tests/lib/nsguest.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -o $@ $<
+# A small host that speaks to a guest and misbehaves on request.
+$(O)/tests/fakehost: tests/lib/fakehost.c $(O)/host/firewall.a $(O)/host/proto.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
@@ -216,7 +221,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .SECONDARY:
 
-tests: all $(UNIT) $(REPLAY) $(O)/tests/nsrun
+tests: all $(UNIT) $(REPLAY) $(O)/tests/nsrun $(O)/tests/fakehost
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests

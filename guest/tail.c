@@ -32,7 +32,7 @@ tail_open(struct tail *t, int dir, bool owner, uint32_t uid, uint32_t gid, uint6
 	t->write_fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (t->write_fd < 0)
 		return -errno;
-	t->read_fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	t->read_fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC); /* writing: to punch holes */
 	if (t->read_fd < 0 || (owner && fchown(t->write_fd, uid, gid) < 0))
 		r = -errno;
 	if (unlinkat(dir, name, 0) < 0 && r == 0)
