@@ -155,7 +155,7 @@ follow(struct follow *f, const struct stage *s, const struct stage_entry *link)
 }
 
 static int
-fail_link(struct walk *k, const struct stage_entry *e, const struct follow *f, enum lead lead)
+fail_link(struct walk *k, const struct stage_entry *e, struct follow *f, enum lead lead)
 {
 	char from[256], to[256], at[256];
 	struct stat st;
@@ -182,6 +182,11 @@ fail_link(struct walk *k, const struct stage_entry *e, const struct follow *f, e
 	case LEADS_NOWHERE:
 	case LEADS_TO_LEFT_OUT:
 		break;
+	}
+	/* It stopped at the first folder that nothing was taken of: the message is about where it was going. */
+	if (*f->rest && strlen(f->rest) + f->at_len + 2 < sizeof(f->at)) {
+		(void)snprintf(f->at + f->at_len, sizeof(f->at) - f->at_len, "/%s", f->rest);
+		(void)stage_shown(f->at, at);
 	}
 	exists = fstatat(k->s->root_fd, f->at, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (exists) {

@@ -194,11 +194,6 @@ check_aggregate(struct wr *c, const struct lang_expr *e, const struct lang_node 
 		diag_fix(c->d, "write %s(state.COLLECTION, 'field'%s)", fn, n->fn == LANG_COUNT ? ", value" : ", 'field', value");
 		return r;
 	}
-	if (n->fn == LANG_SUM && k == 3) {
-		r = wr_fail(c, -EPROTO, "sum has two arguments, or four with a field and the value it must have");
-		diag_fix(c->d, "add the value: sum(state.COLLECTION, 'field', 'field', value)");
-		return r;
-	}
 	return 0;
 }
 
