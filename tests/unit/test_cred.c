@@ -17,7 +17,7 @@ static const char text[] =
 	"\"LIT\":\"{{'{{'}}a}}\",\"TZ\":\"Europe/Berlin\",\"HEX\":\"{{secret.h}}\",\"EMPTY\":\"\"},"
 	"\"secrets\":{\"h\":{\"like\":\"hex\",\"length\":40},\"u\":{\"like\":\"uuid\"},\"al\":{\"like\":\"alnum\"}},"
 	"\"services\":[{\"name\":\"pay\",\"kind\":\"http\",\"hosts\":[\"pay.internal\",\"pay2.internal\"],\"port\":8080,\"unmatched\":404,"
-	"\"auth\":{\"scheme\":\"basic\",\"accept\":\"user:{{secret.pay}}\"},\"state\":{\"x\":[{\"id\":\"a\",\"v\":0.1,\"s\":\"{{secret.pay}}\"}]}}],"
+	"\"auth\":{\"scheme\":\"basic\",\"accept\":\"user:{{secret.pay}}\"},\"state\":{\"x\":[{\"id\":\"a\",\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"}]}}],"
 	"\"workflow\":{\"command\":[\"x\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}";
 
 static const char *
@@ -79,7 +79,7 @@ static void
 test_twins(const struct cred *c)
 {
 	cJSON *doc = cJSON_Parse(c->twins_json), *s;
-	char want[128];
+	char want[300];
 
 	s = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "services"), 0);
 	snprintf(want, sizeof(want), "user:%s", secret(c, "pay")->value);
@@ -87,7 +87,7 @@ test_twins(const struct cred *c)
 	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(doc, "secrets"), "pay")->valuestring, secret(c, "pay")->value, "and its name");
 	is_str(cJSON_GetObjectItem(s, "unmatched")->valuestring, "404", "404 is a word there");
 	ok(strstr(c->twins_json, "\"seed\":9007199254740991,\"start_ms\":1764000000123}") != NULL, "numbers are exact");
-	ok(strstr(c->twins_json, "\"v\":0.1,\"s\":\"{{secret.pay}}\"") != NULL, "state is not expanded by the host");
+	ok(strstr(c->twins_json, "\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"") != NULL, "state is not expanded by the host");
 	cJSON_Delete(doc);
 }
 
