@@ -189,7 +189,8 @@ denied_row(const cJSON *row)
 	uint64_t v;
 
 	return json_get_u64(row, "lock", GATE_LOCKS_MAX, &v) && json_get_u64(row, "family", 6, &v) && json_get_text(row, "protocol") &&
-	       json_get_text(row, "destination") && json_get_u64(row, "port", 65535, &v) && json_get_u64(row, "uid", UINT32_MAX, &v) &&
+	       json_get_text(row, "destination") && json_get_u64(row, "port", 65535, &v) &&
+	       (cJSON_IsNull(json_get(row, "uid")) || json_get_u64(row, "uid", UINT32_MAX, &v)) && /* null: no owner */
 	       json_get_text(row, "owner") && json_get_u64(row, "count", UINT64_MAX, &v);
 }
 

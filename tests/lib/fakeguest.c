@@ -142,8 +142,12 @@ fake_lock(int number)
 	struct fw_params p = { .lock = number == 1 ? FW_OUTER : FW_INNER, .reject = true, .log = true, .ipv6 = true,
 			       .uid_workflow = fake.workflow, .uid_twins = fake.twins };
 	static const char *const probes[] = { "tcp4 198.51.100.1:443 documentation", "udp4 198.51.100.1:53 documentation",
-		"tcp6 2001:db8::1:443 documentation", "udp6 2001:db8::1:53 documentation", "tcp4 169.254.169.254:80 metadata",
-		"tcp6 fe80::1 link-local" };
+		"tcp6 [2001:db8::1]:443 documentation", "udp6 [2001:db8::1]:53 documentation", "tcp4 198.51.100.53:53 resolver",
+		"udp4 198.51.100.53:53 resolver", "tcp6 [2001:db8::53]:53 resolver", "udp6 [2001:db8::53]:53 resolver",
+		"tcp4 169.254.169.254:80 metadata", "tcp6 [fd00:ec2::254]:80 metadata", "tcp6 [fe80::1%dev]:443 link-local",
+		"udp6 [fe80::1%dev]:443 link-local", "tcp4 127.0.0.11:53 forwarder", "udp4 127.0.0.11:53 forwarder" };
+	static const char *const controls[] = { "tcp4 127.0.0.1:0 loopback", "udp4 127.0.0.1:0 loopback", "tcp6 [::1]:0 loopback",
+		"udp6 [::1]:0 loopback" };
 	cJSON *lock = cJSON_CreateObject(), *params, *binding, *list;
 	char *text = malloc(FW_TEXT_MAX);
 	size_t i;
@@ -174,7 +178,8 @@ fake_lock(int number)
 	list = cJSON_AddArrayToObject(lock, "probes");
 	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
 		cJSON_AddItemToArray(list, fake_probe(probes[i], "PASS", 1));
-	cJSON_AddItemToArray(list, fake_probe("loopback tcp4", "PASS", 0));
+	for (i = 0; i < sizeof(controls) / sizeof(controls[0]); i++)
+		cJSON_AddItemToArray(list, fake_probe(controls[i], "PASS", 0));
 	cJSON_AddObjectToObject(lock, "counters");
 	cJSON_AddNumberToObject(lock, "foreign_changes", 0);
 	free(text);
