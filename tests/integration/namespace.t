@@ -37,7 +37,7 @@ wait_for() {
 }
 some_marked() { [ "$(python3 tests/lib/proc.py marked "$1" | wc -l)" -ge 3 ]; }
 none_marked() { [ -z "$(python3 tests/lib/proc.py marked "$1")" ]; }
-leases() { "${as[@]}" "$nsrun" reap --json 2>/dev/null | grep -c '"run"'; }
+leases() { "${as[@]}" "$nsrun" reap --json 2>/dev/null | grep -cE "\"(t-$$-|nsmark$$|many-$$)"; }
 
 view() { # NAME: everything about one kind of caller
 	local who=$1
