@@ -254,7 +254,10 @@ intake_read(struct run *r)
 		if (r->failed && f.type != FRAME_CANCEL)
 			continue;
 		take_frame(r, &f);
-		if (f.type == FRAME_COMMIT)
+		if (f.type == FRAME_COMMIT) {
+			if (!r->live && (at < len || read(r->in, buf, 1) != 0))
+				refuse(r, EPROTO, "bytes follow COMMIT in the bundle file");
 			return;
+		}
 	}
 }
