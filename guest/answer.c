@@ -98,8 +98,12 @@ row_id(struct eval *e, const struct cJSON *json, struct answer *a)
 	}
 	if (v.kind == VALUE_STRING || v.kind == VALUE_NUMBER)
 		id = eval_text(e, &v);
-	if (id != NULL && is_row_id(id))
+	if (id != NULL && is_row_id(id)) {
+		id = arena_copy(e->arena, id, strlen(id)); /* json's own is about to be replaced */
+		if (id == NULL && e->r == 0)
+			e->r = -ENOMEM;
 		return id;
+	}
 	answer_error(a, 400, "id must be a text of 1 to 255 bytes");
 	return NULL;
 }

@@ -11,7 +11,7 @@
 #include "guest/request.h"
 #include "guest/service.h"
 
-#define EXACT_MAX 9007199254740992.0
+#define EXACT_MAX 9007199254740991.0
 
 /* One pass over a route. */
 struct pass {

@@ -9,7 +9,7 @@
 
 #include "guest/state.h"
 
-#define EXACT_MAX 9007199254740992.0
+#define EXACT_MAX 9007199254740991.0
 
 static struct value eval_node(struct eval *e, const struct expr *x, uint8_t n);
 
@@ -25,7 +25,7 @@ bool_value(bool v)
 	return (struct value){ .kind = VALUE_BOOL, .yes = v };
 }
 
-/* Beyond 2^53 neighbours cannot be told apart: no number rather than a wrong one. */
+/* From 2^53 on neighbours cannot be told apart: no number rather than a wrong one. */
 static struct value
 number_value(double v)
 {

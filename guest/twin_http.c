@@ -242,15 +242,21 @@ reason(int status)
 		int status;
 		const char *text;
 	} reasons[] = {
-#define REASON(number, name, text) { number, #text },
-		HTTP_STATUS_MAP(REASON)
-#undef REASON
+		{ 200, "OK" }, { 201, "Created" }, { 202, "Accepted" }, { 204, "No Content" }, { 301, "Moved Permanently" }, { 302, "Found" },
+		{ 303, "See Other" }, { 304, "Not Modified" }, { 307, "Temporary Redirect" }, { 308, "Permanent Redirect" },
+		{ 400, "Bad Request" }, { 401, "Unauthorized" }, { 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" },
+		{ 405, "Method Not Allowed" }, { 408, "Request Timeout" }, { 409, "Conflict" }, { 410, "Gone" },
+		{ 412, "Precondition Failed" }, { 413, "Content Too Large" }, { 414, "URI Too Long" }, { 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 424, "Failed Dependency" },
+		{ 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" },
+		{ 501, "Not Implemented" }, { 502, "Bad Gateway" }, { 503, "Service Unavailable" }, { 504, "Gateway Timeout" },
+		{ 505, "HTTP Version Not Supported" }, { 507, "Insufficient Storage" },
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].status == status)
 			return reasons[i].text;
-	return "";
+	return ""; /* a reason may be empty, RFC 9112 section 4 */
 }
 
 static const char *

@@ -321,8 +321,8 @@ parse_number(struct parser *p)
 	memcpy(digits, p->word, p->word_len);
 	digits[p->word_len] = '\0';
 	v = strtod(digits, NULL);
-	if (v > 9007199254740992.0)
-		fail(p, -EPROTO, "integers are exact up to 9007199254740992; keep longer ones as text", "number too large");
+	if (v > 9007199254740991.0)
+		fail(p, -EPROTO, "integers are exact up to 9007199254740991; keep longer ones as text", "number too large");
 	if (p->r == 0)
 		p->out->nodes[n].number = v;
 	next(p);

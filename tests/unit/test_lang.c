@@ -39,7 +39,7 @@ valid(void)
 		"count(state.refunds, 'charge', charge.id) == 0", "'{{'", "\"a\\\"b\\u00e9\\n\"", "'\\ud83d\\ude00'", "1.5", "0",
 		"not not not true", "id", "now - 1", "seed", "vars.count + 1", "charge['a'][0].b[request.query.x]",
 		"(((((((((((((((1)))))))))))))))", "true and false or null", "charge.amount-1", "request.and.or.not", "\t1 +\n2 ",
-		"9007199254740992",
+		"9007199254740991",
 	};
 	static const char *const pretty[] = { "str(1)", "lower('A')", "has(null)" };
 	struct lang_expr x;
@@ -84,7 +84,7 @@ invalid(void)
 		{ "'\\u12'", 1, "unknown escape in a string" },
 		{ "1.", 1, "the end of the expression expected, found '.'" },
 		{ "12ab", 0, "a letter follows a number" },
-		{ "9007199254740994", 0, "number too large" },
+		{ "9007199254740992", 0, "number too large" },
 		{ "charge $ b", 7, "unexpected character '$'" },
 		{ "1 * 2", 2, "unexpected character '*'" },
 		{ "1 \xc3\xa9", 2, "unexpected byte 0xc3" },
