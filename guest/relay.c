@@ -184,7 +184,7 @@ int
 relay_pump(struct relay *r, struct outbox *o)
 {
 	static uint8_t packet[2 + RECORD_BODY_MAX + 1];
-	int taken = 0, e;
+	int taken = 0, resets = 0, e;
 	bool gone;
 
 	if (r->fd < 0)
@@ -197,6 +197,9 @@ relay_pump(struct relay *r, struct outbox *o)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
+		/* Twins that left records unread reset the pair: that comes once, before what they had sent. */
+		if (n < 0 && errno == ECONNRESET && resets++ == 0)
+			continue;
 		if (n <= 0)
 			return r->phase == RELAY_DONE ? taken : fail(r, -EPIPE, "the twins ended before their work was done");
 		if ((size_t)n == sizeof(packet))
