@@ -469,17 +469,65 @@ fw_lock_init(struct fw_lock *l, const struct fw_params *want, struct fw_failure 
 	return fw_fail(f, "features", -l->nl_fd, "opening a netfilter socket failed");
 }
 
-int
-fw_lock_install(struct fw_lock *l, struct fw_failure *f)
+static int
+see_table(void *arg, const struct nlmsghdr *h)
+{
+	struct fw_attrs it;
+	struct fw_attr a;
+
+	fw_attrs_of(&it, h, sizeof(struct nfgenmsg));
+	while (fw_attr_next(&it, &a))
+		if (a.type == NFTA_TABLE_NAME && fw_attr_is(&a, FW_TABLE))
+			*(bool *)arg = true;
+	return 0;
+}
+
+/* In whatever family: two tables of the name would make the evidence ambiguous. */
+static int
+check_absent(struct fw_lock *l, struct fw_failure *f)
+{
+	bool exists = false;
+	struct fw_nl n;
+	int r = -EINTR;
+
+	for (int tries = 0; tries < 8 && r == -EINTR; tries++) {
+		fw_nl_begin(&n, l->nl_fd, &l->seq, l->space, sizeof(l->space));
+		(void)fw_nl_nft(&n, NFT_MSG_GETTABLE, 0, NLM_F_DUMP);
+		r = fw_nl_talk(&n, see_table, NULL, &exists);
+	}
+	if (r == -EPERM || r == -EOPNOTSUPP || r == -EINVAL)
+		return 0; /* the batch will be answered better */
+	if (r < 0)
+		return fw_fail(f, "features", -r, "listing the tables failed");
+	return exists ? fw_fail(f, "features", EEXIST, "a table named " FW_TABLE " exists already and is not ours; "
+				"remove it or use a fresh sandbox") : 0;
+}
+
+/* All that a complete kernel has, tried for real: one accepted batch says that every feature is there, and costs nothing.
+ * (A batch that is aborted, as probing does, waits for a grace period: 8 ms.)  Refused, nothing of it exists. */
+static bool
+install_whole(struct fw_lock *l)
+{
+	struct fw_failure ignored;
+
+	l->params.family = FW_INET;
+	l->params.reject = l->params.log = true;
+	if (fw_log_open(l, &ignored) == 0 && install_table(l, false, &ignored) == 0)
+		return true;
+	if (l->log_fd >= 0)
+		close(l->log_fd);
+	l->log_fd = -1;
+	return false;
+}
+
+static int
+install_probed(struct fw_lock *l, bool two_steps, struct fw_failure *f)
 {
 	struct features x;
-	bool two_steps;
 	int r;
 
-	if ((r = fw_net_prepare(l, f)) < 0 || (r = fw_watch_open(l, f)) < 0 || (r = fw_net_observe(l, f)) < 0 ||
-	    (r = probe_features(l, &x, f)) < 0 || (r = choose_features(&l->params, &x, f)) < 0)
+	if ((r = probe_features(l, &x, f)) < 0 || (r = choose_features(&l->params, &x, f)) < 0)
 		return r;
-	two_steps = l->params.control_port != 0 && l->params.pinned_len == 0;
 	if (two_steps) {
 		if (!l->heartbeat)
 			return fw_fail(f, "install", ENOTCONN, "no connection is established on control port %u, and no heartbeat can be sent",
@@ -487,8 +535,24 @@ fw_lock_install(struct fw_lock *l, struct fw_failure *f)
 		if ((r = install_count(l, f)) < 0 || (r = wait_tracked(l, f)) < 0)
 			return r;
 	}
-	if ((r = fw_log_open(l, f)) < 0 || (r = install_table(l, two_steps, f)) < 0 ||
-	    (r = fw_readback(l, "readback", &l->generation, &l->handles, f)) < 0)
+	return (r = fw_log_open(l, f)) < 0 ? r : install_table(l, two_steps, f);
+}
+
+int
+fw_lock_install(struct fw_lock *l, struct fw_failure *f)
+{
+	bool two_steps;
+	int r;
+
+	if ((r = fw_net_prepare(l, f)) < 0 || (r = fw_watch_open(l, f)) < 0 || (r = fw_net_observe(l, f)) < 0 ||
+	    (r = check_absent(l, f)) < 0)
+		return r;
+	two_steps = l->params.control_port != 0 && l->params.pinned_len == 0;
+	if (two_steps || !install_whole(l)) {
+		if ((r = install_probed(l, two_steps, f)) < 0)
+			return r;
+	}
+	if ((r = fw_readback(l, "readback", &l->generation, &l->handles, f)) < 0)
 		return r;
 	l->generation_seen = l->generation;
 	l->installed = true;

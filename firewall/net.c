@@ -22,7 +22,8 @@
 
 #define LO_INDEX 1u
 #define OPER_UP 6u                /* IF_OPER_UP */
-#define SETTLE_MS 2000           /* for a device pair to say that it runs: a work queue's turn, so a millisecond */
+#define SETTLE_US 100            /* between two looks whether a device pair runs: that takes a work queue's turn */
+#define SETTLE_LOOKS 20000
 #define IFF_UP_ 1u               /* <linux/if.h> and <net/if.h> do not agree with each other under every C library */
 #define GEN_MODE_NONE 1u         /* IN6_ADDR_GEN_MODE_NONE */
 
@@ -354,10 +355,10 @@ see_local(void *arg, const struct nlmsghdr *h)
 static int
 veth_settle(struct route_talk *t, struct seen *s, uint32_t index, uint32_t peer, bool addresses)
 {
-	const struct timespec ms = {0, 1000000};
+	const struct timespec pause = {0, SETTLE_US * 1000};
 	int r;
 
-	for (int i = 0; i < SETTLE_MS; i++) {
+	for (int i = 0; i < SETTLE_LOOKS; i++) {
 		s->index[0] = index;
 		s->index[1] = peer;
 		s->running = s->local6 = 0;
@@ -366,7 +367,7 @@ veth_settle(struct route_talk *t, struct seen *s, uint32_t index, uint32_t peer,
 			return r;
 		if (s->running == 2 && (!addresses || s->local6 == 2))
 			return 0;
-		(void)nanosleep(&ms, NULL);
+		(void)nanosleep(&pause, NULL);
 	}
 	return -ETIMEDOUT;
 }

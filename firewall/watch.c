@@ -24,7 +24,7 @@
 #define WATCH_BYTES (4 << 20)
 #define LOG_BYTES (8 << 20)
 #define LOG_COPY 256u            /* bytes of each packet: headers, with any sane number of extension headers */
-#define LOG_BATCH 4096           /* datagrams read at one call, so that the caller's loop goes on under a flood */
+#define LOG_BATCH 16384          /* datagrams read at one call: more than the buffer holds, and the caller goes on under a flood */
 
 int
 fw_watch_open(struct fw_lock *l, struct fw_failure *f)
