@@ -210,15 +210,16 @@ static bool
 fill(struct cJSON *doc, const struct world *w, const struct stage *s)
 {
 	struct cJSON *list, *o;
-	char digits[65], path[4096 + 4];
+	char digits[65], path[4096 + 4], seed[24];
 	size_t i;
 
 	escape_text(w->path, strlen(w->path), path, sizeof(path)); /* a path on this machine need not be UTF-8, JSON must */
+	(void)snprintf(seed, sizeof(seed), "%" PRIu64, w->seed); /* cJSON would round the largest */
 	sha256_hex(w->sha256, digits);
 	o = cJSON_AddObjectToObject(doc, "world");
 	if (!o || !cJSON_AddStringToObject(o, "name", w->name) || !cJSON_AddStringToObject(o, "path", path) ||
 	    !cJSON_AddStringToObject(o, "sha256", digits) || !cJSON_AddStringToObject(o, "root", w->root) ||
-	    !cJSON_AddNumberToObject(o, "seed", (double)w->seed) || !cJSON_AddNumberToObject(doc, "bytes", (double)s->bytes) ||
+	    !cJSON_AddRawToObject(o, "seed", seed) || !cJSON_AddNumberToObject(doc, "bytes", (double)s->bytes) ||
 	    !add_files(doc, s) || !add_copy(doc, "env", w->env) || !(list = cJSON_AddArrayToObject(doc, "services")))
 		return false;
 	for (i = 0; i < w->services_len; i++)
