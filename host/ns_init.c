@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -203,6 +204,10 @@ guest_prepare(const struct ns_init *in, int ids, struct ns_report *fail)
 		return ns_fail(fail, "guest.hostname", "", errno);
 	if (ns_rootfs_sys(fail) < 0)
 		return -1;
+	/* A pid namespace that the guest's own user namespace owns: without that right it could not enter and leave the room that it
+	 * makes for the workflow. */
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return ns_fail(fail, "guest.proc", "/proc", errno);
 	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0 || setsid() < 0)
 		return ns_fail(fail, "guest.streams", "", errno);
 	/* All ours are CLOEXEC already; this is for the one that a later change might forget. */
@@ -271,7 +276,8 @@ hear_guest(const struct embryo *g, struct ns_report *fail)
 static int
 make_guest(struct ns_init *in, struct embryo *g, struct ns_report *fail)
 {
-	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | SIGCHLD;
+	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+				    SIGCHLD;
 	int result[2], ids[2], r;
 
 	if (pipe2(result, O_CLOEXEC) < 0 || pipe2(ids, O_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
