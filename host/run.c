@@ -130,6 +130,8 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 {
 	if (r->facts.exited || (r->state != RUN_RUNNING && r->state != RUN_START && r->state != RUN_CANCELLING))
 		return unexpected(r, e);
+	if (r->state == RUN_START)
+		cause(r, CAUSE_ERROR, "guest sent EXIT without READY");
 	r->facts.exited = true;
 	switch (e->value) {
 	case ENDED_ITSELF:
@@ -172,11 +174,11 @@ take_end(struct run *r, const struct run_event *e)
 
 	f->ended = true;
 	f->whole = e->ok;
-	if (!e->ok)
-		cause(r, CAUSE_ERROR, e->why ? e->why : "the record is not whole");
 	switch (e->value) {
 	case END_OK: break;
-	case END_FIREWALL: cause(r, CAUSE_FIREWALL, "the guest ended the run because of the firewall"); break;
+	case END_FIREWALL: /* a FAIL before it said why */
+		cause(r, CAUSE_FIREWALL, f->cause[CAUSE_ERROR] ? f->why[CAUSE_ERROR] : "the guest ended the run because of the firewall");
+		break;
 	case END_TIMEOUT: cause(r, CAUSE_TIMEOUT, "the guest's deadline ended the run"); break;
 	case END_CANCELLED:
 		if (!f->cause[CAUSE_SIGNAL] && !f->cause[CAUSE_TIMEOUT])
@@ -184,6 +186,8 @@ take_end(struct run *r, const struct run_event *e)
 		break;
 	default: cause(r, CAUSE_ERROR, "the guest ended the run as failed"); break;
 	}
+	if (!e->ok)
+		cause(r, CAUSE_ERROR, e->why ? e->why : "the record is not whole");
 	if (!f->exited)
 		cause(r, CAUSE_ERROR, "the run ended without the workflow's exit");
 	if (f->sandbox && !f->closing)

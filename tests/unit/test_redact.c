@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * test_redact.c - secret values in every form, cut at every place. */
+#include <stdlib.h>
+
+#include "host/redact.h"
+#include "tests/lib/tap.h"
+
+struct out {
+	char text[200000];
+	size_t len;
+};
+static int
+sink(void *arg, const void *data, size_t len)
+{
+	struct out *o = arg;
+
+	if (len > sizeof(o->text) - 1 - o->len)
+		return -1;
+	memcpy(o->text + o->len, data, len);
+	o->len += len;
+	o->text[o->len] = '\0';
+	return 0;
+}
+
+static struct out one, two;
+static const char token[] = "at_test_Zm9vYmFy0123456789abcdefghijkl";
+static const char pem[] = "-----BEGIN KEY-----\nAB+/cd==\n\"quoted\\ \" \xc3\xa4\n-----END KEY-----\n";
+
+static const char *
+whole(const struct redact *r, const char *text, size_t len)
+{
+	one.len = 0;
+	one.text[0] = '\0';
+	if (redact_whole(r, text, len, sink, &one) < 0)
+		return "error";
+	return one.text;
+}
+
+static size_t
+base64(const char *in, size_t len, char *out, int url)
+{
+	const char *digits = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" :
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i += 3) {
+		unsigned v = (unsigned)(unsigned char)in[i] << 16;
+
+		v |= i + 1 < len ? (unsigned)(unsigned char)in[i + 1] << 8 : 0;
+		v |= i + 2 < len ? (unsigned)(unsigned char)in[i + 2] : 0;
+		out[n++] = digits[v >> 18];
+		out[n++] = digits[v >> 12 & 63];
+		out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
+		out[n++] = i + 2 < len ? digits[v & 63] : '=';
+	}
+	out[n] = '\0';
+	return n;
+}
+
+static void
+encodings(const struct redact *r)
+{
+	char plain[300], enc[600], text[900];
+	unsigned before, after, url;
+	const char *s;
+
+	is_str(whole(r, token, strlen(token)), "{{secret.key}}", "the value itself");
+	is_str(whole(r, "at_test_Zm9v", 12), "at_test_Zm9v", "a part of it stays");
+	for (url = 0; url < 2; url++)
+		for (before = 0; before < 7; before++)
+			for (after = 0; after < 4; after++) {
+				snprintf(plain, sizeof(plain), "%.*s%s%.*s", (int)before, "prefix:", token, (int)after, "~~~");
+				base64(plain, strlen(plain), enc, (int)url);
+				snprintf(text, sizeof(text), "Basic %s.", enc);
+				s = whole(r, text, strlen(text));
+				/* At most the characters shared with the neighbours remain. */
+				if (!strstr(s, "{{secret.key}}") || strlen(s) > 6 + 14 + 2 + (before + after + 8) * 4 / 3 + 4) {
+					ok(0, "base64, %u bytes before, %u after: %s", before, after, s);
+					return;
+				}
+			}
+	ok(1, "base64 at all alignments, both alphabets");
+	is_str(whole(r, pem, strlen(pem)), "{{secret.pem}}", "a value of several lines");
+	s = "-----BEGIN KEY-----\\nAB+/cd==\\n\\\"quoted\\\\ \\\" \xc3\xa4\\n-----END KEY-----\\n";
+	is_str(whole(r, s, strlen(s)), "{{secret.pem}}", "JSON-escaped");
+	s = "-----BEGIN KEY-----\\nAB+\\/cd==\\n\\\"quoted\\\\ \\\" \xc3\xa4\\n-----END KEY-----\\n";
+	is_str(whole(r, s, strlen(s)), "{{secret.pem}}", "JSON-escaped with slashes");
+	s = "-----BEGIN%20KEY-----%0AAB%2B%2Fcd%3D%3D%0A%22quoted%5C%20%22%20%C3%A4%0A-----END%20KEY-----%0A";
+	is_str(whole(r, s, strlen(s)), "{{secret.pem}}", "URL-escaped");
+	s = "-----BEGIN%20KEY-----%0aAB%2b%2fcd%3d%3d%0a%22quoted%5c%20%22%20%c3%a4%0a-----END%20KEY-----%0a";
+	is_str(whole(r, s, strlen(s)), "{{secret.pem}}", "URL-escaped, small digits");
+	s = "-----BEGIN+KEY-----%0AAB%2B%2Fcd%3D%3D%0A%22quoted%5C+%22+%C3%A4%0A-----END+KEY-----%0A";
+	is_str(whole(r, s, strlen(s)), "{{secret.pem}}", "as a form field");
+}
+
+/* What comes out does not depend on how it is cut. */
+static void
+splits(const struct redact *r)
+{
+	static char text[20000];
+	struct redact_stream s;
+	size_t len = 0, at, n, i, bad = 0;
+	unsigned seed, k;
+
+	for (i = 0; len < 15000; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "line %zu %s|%.*s|%s\n", i, i % 3 ? token : "at_test_", (int)(i % 38), token,
+					i % 5 ? "" : pem);
+	whole(r, text, len);
+	for (seed = 1; seed <= 200; seed++) {
+		srand(seed);
+		two.len = 0;
+		if (redact_stream_init(&s, r, sink, &two) < 0)
+			break;
+		for (at = 0; at < len; at += n) {
+			n = (size_t)(rand() % (seed % 3 ? 5 : 3000)) + 1;
+			if (n > len - at)
+				n = len - at;
+			if (redact_stream_add(&s, text + at, n) < 0)
+				bad++;
+		}
+		bad += redact_stream_finish(&s) < 0;
+		redact_stream_wipe(&s);
+		bad += two.len != one.len || memcmp(one.text, two.text, one.len) != 0;
+	}
+	is_int((long long)bad, 0, "two hundred ways to cut, one result (seeds 1 to 200)");
+	for (k = 0, at = 0; at + sizeof(token) <= one.len; at++)
+		k += memcmp(one.text + at, token, sizeof(token) - 1) == 0;
+	is_int(k, 0, "no value is left");
+}
+
+int
+main(void)
+{
+	struct redact *r = redact_new(), *none = redact_new();
+
+	ok(redact_add(r, "key", token, strlen(token)) == 0 && redact_add(r, "pem", pem, strlen(pem)) == 0, "patterns");
+	is_int(redact_add(r, "empty", "", 0), 0, "an empty value is ignored");
+	encodings(r);
+	splits(r);
+	is_str(whole(none, token, strlen(token)), token, "without secrets nothing changes");
+	is_str(whole(NULL, token, strlen(token)), token, "nor without patterns");
+	is_int(redact_add(none, "a", "abcd1234", 8), 0, "a value");
+	is_int(redact_add(none, "b", "abcd1234efgh", 12), 0, "a longer one that starts alike");
+	is_str(whole(none, "-abcd1234efgh-abcd1234-", 23), "-{{secret.b}}-{{secret.a}}-", "the longer one wins");
+	redact_free(r);
+	redact_free(none);
+	return tap_done();
+}
