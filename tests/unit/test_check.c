@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * test_check.c - each kind of check, holding and not, and what it says. */
+#include <cJSON.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "host/check.h"
+#include "tests/lib/tap.h"
+
+static struct cJSON *final_state; /* a text, parsed anew each time */
+static const char *state_text;
+
+static struct cJSON *
+state(void *arg, size_t service)
+{
+	(void)arg;
+	(void)service;
+	(void)final_state;
+	return state_text ? cJSON_Parse(state_text) : NULL;
+}
+
+static struct plan_exit ended;
+static struct check_facts facts;
+static char said[1024];
+
+static void
+reset(void)
+{
+	memset(&ended, 0, sizeof(ended));
+	memset(&facts, 0, sizeof(facts));
+	facts.exit = &ended;
+	facts.sandbox = facts.twins_done = true;
+	facts.state = state;
+	state_text = NULL;
+}
+
+/* Judges one check over output cut into pieces of `cut` bytes, and operations. */
+static bool
+holds(enum check_kind kind, const char *json, const char *output, size_t cut, const char *const *ops)
+{
+	struct world_service service = { .name = "payments" };
+	struct world_check def = { .id = "it", .kind = kind };
+	struct world w = { .checks_len = 1, .checks = &def, .services_len = 1, .services = &service };
+	struct checks c;
+	cJSON *doc = cJSON_Parse(json), *op;
+	size_t i, len = output ? strlen(output) : 0;
+	bool held;
+
+	def.json = doc;
+	if (!doc || checks_init(&c, &w) < 0)
+		abort();
+	for (i = 0; i < len; i += cut)
+		checks_output(&c, kind, output + i, len - i < cut ? len - i : cut);
+	for (i = 0; ops && ops[i]; i++) {
+		op = cJSON_Parse(ops[i]);
+		checks_operation(&c, i, op);
+		cJSON_Delete(op);
+	}
+	if (checks_finish(&c, &facts) < 0)
+		abort();
+	held = c.results[0].held;
+	snprintf(said, sizeof(said), "expected %s, actual %s", c.results[0].expected, c.results[0].actual);
+	checks_wipe(&c);
+	cJSON_Delete(doc);
+	return held;
+}
+
+static void
+streams(void)
+{
+	static const struct {
+		const char *json, *output;
+		bool held;
+	} all[] = {
+		{ "{\"equals\":\"done\\n\"}", "done\n", true }, { "{\"equals\":\"done\\n\"}", "done", false }, { "{\"equals\":\"done\"}", "done\n", false },
+		{ "{\"equals\":\"\"}", "", true }, { "{\"equals\":\"\"}", "x", false }, { "{\"equals\":\"done\"}", "dine", false },
+		{ "{\"contains\":\"aab\"}", "aaaab", true }, { "{\"contains\":\"abab\"}", "abaabab", true }, { "{\"contains\":\"abc\"}", "ababab", false },
+		{ "{\"contains\":\"x\\ny\"}", "1x\ny2", true }, { "{\"matches\":\"^re_[0-9]+$\"}", "a\nre_17\nb", true },
+		{ "{\"matches\":\"^re_[0-9]+$\"}", "xre_17\nre_x\n", false }, { "{\"matches\":\"b$\"}", "a\nb", true },
+		{ "{\"matches\":\"a.*b\"}", "a\nb\n", false }, { "{\"json\":{\"pointer\":\"/a/1\",\"equals\":7}}", "{\"a\":[1,7]}\n", true },
+		{ "{\"json\":{\"pointer\":\"\",\"equals\":{\"b\":1,\"a\":2}}}", "{\"a\":2, \"b\":1}", true },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":null}}", "{\"a\":null}", true }, { "{\"json\":{\"pointer\":\"/b\",\"equals\":null}}", "{\"a\":null}", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1} trailing", false }, { "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1,\"a\":1}", false }, { "{}", "x", false },
+	};
+	size_t i, cut;
+	bool held;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (cut = 1; cut < 9; cut += 7) {
+			reset();
+			held = holds(CHECK_STDOUT, all[i].json, all[i].output, cut, NULL);
+			if (!ok(held == all[i].held, "stdout %s over %zu bytes in pieces of %zu", all[i].json, strlen(all[i].output), cut))
+				printf("# %s\n", said);
+		}
+	facts.truncated[TRUNCATED_STDOUT] = true;
+	ok(!holds(CHECK_STDOUT, "{\"contains\":\"done\"}", "done", 9, NULL), "a truncated stream never holds");
+	reset();
+	facts.exit = NULL;
+	ok(!holds(CHECK_STDERR, "{\"contains\":\"done\"}", "done", 9, NULL), "nor one without EXIT");
+}
+
+static void
+exits(void)
+{
+	reset();
+	ok(holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "exit code 0");
+	ended.code = 3;
+	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "another code");
+	is_str(said, "expected exit code 0, actual exit code 3", "and it says which");
+	ok(holds(CHECK_EXIT, "{\"code\":[0,3]}", NULL, 1, NULL), "one of a list");
+	ok(!holds(CHECK_EXIT, "{\"signal\":\"SIGTERM\"}", NULL, 1, NULL), "no signal");
+	ended.code = -1;
+	ended.signal = SIGTERM;
+	ok(holds(CHECK_EXIT, "{\"signal\":\"SIGTERM\"}", NULL, 1, NULL), "a signal by name");
+	ok(!holds(CHECK_EXIT, "{\"signal\":\"SIGKILL\"}", NULL, 1, NULL), "another signal");
+	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "a signal is no code");
+	ended.ended_by = ENDED_RUN_DEADLINE;
+	ok(!holds(CHECK_EXIT, "{\"signal\":\"SIGTERM\"}", NULL, 1, NULL), "not when we ended it");
+	reset();
+	ended.stage = EXEC_EXEC;
+	ended.code = 0;
+	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "not when it never ran");
+	facts.exit = NULL;
+	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "not without EXIT");
+}
+
+static void
+calls(void)
+{
+	static const char *const ops[] = {
+		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds?x=1\"},\"effects\":[1,2]}",
+		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds\"},\"effects\":[]}",
+		"{\"service\":\"payments\",\"route\":\"charge.get\",\"key\":null,\"request\":{\"method\":\"GET\",\"target\":\"/charges/ch_1\"},\"effects\":[]}", NULL };
+	static const struct {
+		const char *json;
+		bool held;
+	} all[] = {
+		{ "{\"route\":\"refund.create\",\"exactly\":2}", true }, { "{\"route\":\"refund.create\",\"exactly\":1}", false },
+		{ "{\"route\":\"refund.create\"}", true }, { "{\"route\":\"other\"}", false }, { "{\"at_least\":4}", false }, { "{\"at_least\":3}", true },
+		{ "{\"at_most\":2}", false }, { "{\"route\":\"other\",\"at_most\":2}", true }, { "{\"at_least\":1,\"at_most\":3}", true },
+		{ "{\"method\":\"GET\",\"exactly\":1}", true }, { "{\"path\":\"/refunds\",\"exactly\":2}", true }, { "{\"path\":\"/charges/{id}\",\"exactly\":1}", true },
+		{ "{\"path\":\"/charges/*\",\"exactly\":1}", true }, { "{\"path\":\"/charges\",\"exactly\":0}", true }, { "{\"path\":\"/{a}\",\"exactly\":2}", true },
+		{ "{\"count\":\"effects\",\"exactly\":2}", true }, { "{\"count\":\"keys\",\"exactly\":1}", true }, { "{\"service\":\"mail\",\"exactly\":0}", true },
+		{ "{\"route\":\"refund.create\",\"exactly\":2,\"all_equal\":\"/key\"}", true }, { "{\"exactly\":3,\"all_equal\":\"/request/method\"}", false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		reset();
+		if (!ok(holds(CHECK_CALLS, all[i].json, NULL, 1, ops) == all[i].held, "calls %s", all[i].json))
+			printf("# %s\n", said);
+	}
+	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.get\"}", NULL, 1, ops), "never: it did");
+	ok(holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: it did not");
+	facts.truncated[TRUNCATED_OPERATIONS] = true;
+	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: not when operations are missing");
+}
+
+static void
+states(void)
+{
+	static const char text[] = "{\"service\":\"payments\",\"collections\":{\"charges\":[{\"id\":\"ch_1\",\"amount\":4200,\"tags\":[\"a\",\"b\"]},"
+				   "{\"id\":\"ch_2\",\"amount\":300}],\"refunds\":[],\"numbers\":[{\"id\":7,\"v\":1}]}}";
+	static const struct {
+		const char *json;
+		bool held;
+	} all[] = {
+		{ "\"path\":\"/refunds\",\"count\":0", true }, { "\"path\":\"/charges\",\"count\":2", true }, { "\"path\":\"/charges\",\"count\":1", false },
+		{ "\"path\":\"/charges/ch_1/amount\",\"equals\":4200", true }, { "\"path\":\"/charges/ch_1/amount\",\"equals\":\"4200\"", false },
+		{ "\"path\":\"/charges/0/amount\",\"equals\":4200", false }, { "\"path\":\"/charges/ch_3\",\"exists\":false", true },
+		{ "\"path\":\"/charges/ch_3\",\"exists\":true", false }, { "\"path\":\"/charges/ch_2\",\"exists\":true", true },
+		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4500", true }, { "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4501", false },
+		{ "\"path\":\"/charges/ch_1/tags\",\"equals\":[\"a\",\"b\"]", true }, { "\"path\":\"/charges/ch_1/tags/1\",\"equals\":\"b\"", true },
+		{ "\"path\":\"/nothing\",\"count\":0", false }, { "\"path\":\"/charges/ch_9/amount\",\"equals\":null", false },
+		{ "\"path\":\"/numbers/7/v\",\"equals\":1", true }, { "\"path\":\"/charges/ch_1/amount\",\"count\":1", false },
+	};
+	char json[300];
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		reset();
+		state_text = text;
+		snprintf(json, sizeof(json), "{\"service\":\"payments\",%s}", all[i].json);
+		if (!ok(holds(CHECK_STATE, json, NULL, 1, NULL) == all[i].held, "state %s", all[i].json))
+			printf("# %s\n", said);
+	}
+	state_text = NULL;
+	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"exists\":false}", NULL, 1, NULL), "state: not without a final state");
+	state_text = text;
+	facts.truncated[TRUNCATED_STATE] = true;
+	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"count\":0}", NULL, 1, NULL), "state: not when it was cut off");
+}
+
+static void
+egress(void)
+{
+	cJSON *none = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":0}}"), *some = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":1}}");
+
+	reset();
+	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: not without a count");
+	facts.denied = none;
+	ok(holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: nothing denied");
+	facts.denied = some;
+	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: a packet of the twins counts");
+	facts.denied = none;
+	facts.sandbox = false;
+	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: never without a boundary");
+	cJSON_Delete(none);
+	cJSON_Delete(some);
+}
+
+static void
+built_in(void)
+{
+	struct world w = { 0 };
+	struct checks c;
+	size_t i;
+
+	reset();
+	facts.operations = 3;
+	facts.unmatched = 1;
+	facts.first_unmatched = 2;
+	facts.truncated[0] = true;
+	facts.twins_done = false;
+	is_int(checks_init(&c, &w), 0, "a world without checks");
+	is_int(checks_finish(&c, &facts), 0, "finishes");
+	is_int((long long)c.results_len, CHECK_BUILT_IN, "four are always there");
+	for (i = 1; i < c.results_len; i++)
+		ok(!c.results[i].held && c.results[i].actual, "%s does not hold: %s", c.results[i].id, c.results[i].actual);
+	is_str(c.results[1].rests[0], "/operations/2", "it names the operation");
+	is_int((long long)checks_not_held(&c), 3, "counted");
+	checks_wipe(&c);
+}
+
+int
+main(void)
+{
+	streams();
+	exits();
+	calls();
+	states();
+	egress();
+	built_in();
+	return tap_done();
+}
