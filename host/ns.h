@@ -73,8 +73,8 @@ struct ns_rootfs {
 };
 int ns_rootfs_open(struct ns_rootfs *fs, struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
 int ns_rootfs_build(struct ns_rootfs *fs, struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
-/* Read-only /sys of the network namespace that the caller is in; an empty folder where the kernel refuses one. */
-int ns_rootfs_sys(struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
+/* /proc of the pid namespace and read-only /sys of the network namespace that the caller is in, over those that it found. */
+int ns_rootfs_views(struct ns_report *fail) __attribute__((warn_unused_result, nonnull));
 /* Fills *fail and returns -err. */
 int ns_fail(struct ns_report *fail, const char *step, const char *what, int err) __attribute__((nonnull));
 /* Writes the sandbox's own /etc files into the folder etc (relative to the current one). */

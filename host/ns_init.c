@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -189,11 +188,10 @@ struct embryo {
 	int go, said;                /* write: one byte a step; read: struct ns_report */
 };
 
-/* What it does as our code, in its own namespaces: go on when its ids are there, name the machine, show its own /sys. */
+/* What it does as our code, in its own namespaces: go on when its ids are there, name the machine, show its own /proc and /sys. */
 static int
 guest_prepare(const struct ns_init *in, int ids, struct ns_report *fail)
 {
-	sigset_t none;
 	char go;
 
 	if (read(ids, &go, 1) != 1)
@@ -202,36 +200,74 @@ guest_prepare(const struct ns_init *in, int ids, struct ns_report *fail)
 		return ns_fail(fail, "guest.ids", "not root of its namespace", EPERM);
 	if (sethostname("agenttwin", 9) < 0)
 		return ns_fail(fail, "guest.hostname", "", errno);
-	if (ns_rootfs_sys(fail) < 0)
+	/* In the same user namespace as the guest, but with a copy of the host's memory. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return ns_fail(fail, "guest.dumpable", "", errno);
+	/* The pid namespace is one that the guest's own user namespace owns: without that right it could not enter and leave the room
+	 * that it makes for the workflow. */
+	if (ns_rootfs_views(fail) < 0)
 		return -1;
-	/* A pid namespace that the guest's own user namespace owns: without that right it could not enter and leave the room that it
-	 * makes for the workflow. */
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return ns_fail(fail, "guest.proc", "/proc", errno);
-	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0 || setsid() < 0)
+	if (dup2(in->in, 0) < 0 || dup2(in->out, 1) < 0 || dup2(in->log, 2) < 0)
 		return ns_fail(fail, "guest.streams", "", errno);
 	/* All ours are CLOEXEC already; this is for the one that a later change might forget. */
 	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) < 0 && errno != ENOSYS && errno != EINVAL)
 		return ns_fail(fail, "guest.streams", "", errno);
+	return 0;
+}
+
+static _Noreturn void
+guest_exec(const struct ns_init *in, int result)
+{
+	static char arg0[] = "agenttwin-guest", arg1[] = "run";
+	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
+	struct ns_report fail = {0};
+	sigset_t none;
+
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	return 0;
+	if (setsid() >= 0)
+		syscall(SYS_execveat, in->guest, "", argv, envp, AT_EMPTY_PATH);
+	ns_fail(&fail, "guest.exec", "agenttwin-guest", errno);
+	if (write(result, &fail, sizeof(fail)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* PID 1 of the guest's pid namespace, so that the guest is an ordinary process for signals: reaps, and ends with it. */
+static _Noreturn void
+guest_parent(pid_t guest)
+{
+	int status, fd;
+	pid_t pid;
+
+	close_between(0, ~0u);
+	for (fd = 0; fd < 3; fd++)
+		if (open("/dev/null", O_RDWR) != fd)
+			_exit(1);
+	for (;;) {
+		pid = waitpid(-1, &status, 0);
+		if (pid == guest || (pid < 0 && errno == ECHILD))
+			_exit(0);
+	}
 }
 
 static _Noreturn void
 guest_child(const struct ns_init *in, int ids, int result)
 {
-	static char arg0[] = "agenttwin-guest", arg1[] = "run";
-	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
 	struct ns_report fail = {0};
+	pid_t pid;
 	char go;
 
 	if (guest_prepare(in, ids, &fail) == 0) {
 		fail.kind = NS_READY;
 		if (write(result, &fail, sizeof(fail)) != (ssize_t)sizeof(fail) || read(ids, &go, 1) != 1)
 			_exit(126); /* the init is gone, or does not want it any more */
-		syscall(SYS_execveat, in->guest, "", argv, envp, AT_EMPTY_PATH);
-		ns_fail(&fail, "guest.exec", "agenttwin-guest", errno);
+		pid = fork();
+		if (pid == 0)
+			guest_exec(in, result);
+		if (pid > 0)
+			guest_parent(pid);
+		ns_fail(&fail, "guest.fork", "", errno);
 	}
 	if (write(result, &fail, sizeof(fail)) < 0)
 		_exit(126);

@@ -133,7 +133,16 @@ mount_sys(const char *path, struct ns_report *fail)
 }
 
 /* The kernel gives a new /proc and /sys only to a namespace that already sees a whole one: in an ordinary container /proc is
- * masked.  /sys is made here and once more for the guest (ns_rootfs_sys), since each shows one network namespace. */
+ * masked. */
+static int
+mount_views(const char *proc, const char *sys, struct ns_report *fail)
+{
+	if (mount("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return ns_fail(fail, "proc", "/proc", errno);
+	return mount_sys(sys, fail);
+}
+
+/* These are the init's own; the guest gets others over them (ns_rootfs_views), since each shows one namespace. */
 static int
 make_kernel_views(struct ns_report *fail)
 {
@@ -141,16 +150,14 @@ make_kernel_views(struct ns_report *fail)
 
 	if ((r = make_folder("proc", 0555, 0, fail)) < 0 || (r = make_folder("sys", 0555, 0, fail)) < 0)
 		return r;
-	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return ns_fail(fail, "proc", "/proc", errno);
-	return mount_sys("sys", fail);
+	return mount_views("proc", "sys", fail);
 }
 
 /* see ns.h */
 int
-ns_rootfs_sys(struct ns_report *fail)
+ns_rootfs_views(struct ns_report *fail)
 {
-	return mount_sys("/sys", fail);
+	return mount_views("/proc", "/sys", fail);
 }
 
 static int

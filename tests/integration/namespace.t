@@ -58,7 +58,7 @@ view() { # NAME: everything about one kind of caller
 		for f in null zero full random urandom tty; do [ -c /dev/$f ] && echo dev $f; done
 		echo x >/dev/null && echo null ok; head -c 4 /dev/urandom | wc -c
 		mknod /tmp/disk b 8 0 2>/dev/null && echo BADNODE
-		for f in /usr /etc/ssl / /proc /dev/null; do
+		for f in /usr /etc/ssl / /dev /dev/null /tmp; do
 			mount -o remount,rw,suid,dev,bind $f 2>/dev/null && echo BADREMOUNT $f
 			umount $f 2>/dev/null && echo BADUMOUNT $f
 		done
