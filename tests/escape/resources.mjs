@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Uses up what there is: disk, processes, descriptors.  Each must end in an error for us, not in trouble for the machine.
-import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { attempt, fail, report } from './escape.mjs';
 
 const chunk = Buffer.alloc(1 << 20, 'x');
@@ -15,6 +15,7 @@ for (const folder of ['/app', '/tmp', '/home/node', '/dev/shm']) {
       fail(`${error.code} after ${written >> 20} MiB`);
     } finally {
       closeSync(fd);
+      rmSync(`${folder}/fill`);
     }
     return `${written >> 20} MiB`;
   });
@@ -31,4 +32,5 @@ await attempt('descriptors', () => {
   return n;
 });
 await report('resources');
-console.log(execFileSync('./helper', ['bomb'], { timeout: 20000 }).toString().trim());
+// its children hold the descriptors they inherit, so no pipe
+spawnSync('./helper', ['bomb'], { stdio: 'inherit' });

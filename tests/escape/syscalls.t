@@ -18,7 +18,7 @@ works socket-inet-stream socket-inet6-dgram socket-netlink-route
 while read -r name; do denied "$name"; done < <(sed -nE \
 	-e 's/^\t\t\{ "(socket-[a-z0-9-]+)", .*/\1/p' -e 's/^\ttell(_any)?\("([a-z0-9-]+)".*/\2/p' \
 	-e 's/^\tforeign\("([a-z0-9-]+)".*/\1/p' tests/escape/helper.c |
-	grep -Evx 'socket-(inet-stream|inet6-dgram|netlink-route)|monitor-done|modify-ldt|iopl|ioperm')
+	grep -Evx 'socket-(inet-stream|inet6-dgram|netlink-route)|monitor-done|unix-abstract|unix-path|modify-ldt|iopl|ioperm')
 for kind in user net mount pid ipc uts cgroup user-net; do denied "clone-$kind" "unshare-$kind"; done
 if [ "$(uname -m)" = x86_64 ]; then denied modify-ldt iopl ioperm; fi
 done_testing

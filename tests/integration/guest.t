@@ -19,10 +19,12 @@ fi
 
 # run MODE FILE OPTION... -- WORKFLOW...: FILE is NAME:TEXT.  Sets out and status.
 run() {
-	local mode=$1 file=$2 options=()
+	local mode=$1 file=$2 options=() in
 	shift 2
+	in=()
 	while [ "$1" != -- ]; do
 		options+=("$1")
+		[ "$1" != --bundle ] || in=(--in "$2")
 		shift
 	done
 	shift
@@ -30,13 +32,13 @@ run() {
 	local)
 		rm -rf "$app"
 		mkdir "$app"
-		set -- "$guest" run -- "$@"
+		set -- "$guest" run "${in[@]}" -- "$@"
 		options+=(--local)
 		;;
 	plain) # as in a container: no power to make namespaces
-		set -- unshare -mpniuf tests/lib/guestbox.sh "$app" setpriv --bounding-set=-sys_admin "$guest" run -- "$@"
+		set -- unshare -mpniuf tests/lib/guestbox.sh "$app" setpriv --bounding-set=-sys_admin "$guest" run "${in[@]}" -- "$@"
 		;;
-	*) set -- unshare -mpniuf tests/lib/guestbox.sh "$app" "$guest" run -- "$@" ;;
+	*) set -- unshare -mpniuf tests/lib/guestbox.sh "$app" "$guest" run "${in[@]}" -- "$@" ;;
 	esac
 	out=$(timeout 90 "$fake" --app "$app" --env "PATH=$path" "${options[@]}" --file "$file" -- "$@" 2>&1)
 	status=$?
@@ -108,8 +110,11 @@ for mode in $modes; do
 	is "$status" 1 "$mode garbage first: no END"
 
 	run $mode 'm.js:console.log("from a file")' --bundle "$tmp/bundle" -- node m.js
-	like "$out" '^guest status=1 ' "$mode: a live stream from nowhere fails"
-	rm -f "$tmp/bundle"
+	ends "$mode bundle file" 0 '^STDOUT from a file' '^EXIT code=0 '
+	run $mode 'm.js:1' --bundle "$tmp/bundle" --garbage -- node m.js
+	ends "$mode bytes behind COMMIT" 1 '^FAIL step=stream errno=EPROTO '
+	run $mode 'm.js:1' --bundle "$tmp/bundle" --no-commit -- node m.js
+	ends "$mode bundle file without COMMIT" 1 '^FAIL step=stream errno=EPROTO '
 done
 
 for mode in $modes; do
@@ -133,5 +138,68 @@ if [ "$modes" != local ]; then
 	run sandbox 'm.js:const fs = require("fs"); console.log(fs.readdirSync("/run").length, fs.readdirSync("/proc").filter((n) => +n).length)' -- node m.js
 	like "$out" '^STDOUT 0 2' "the room shows an empty /run and two processes"
 fi
+
+# In the background: behind BACK_PID, output in $tmp/back; the workflow's process is found by a word of its own.
+back() { # MODE FILE OPTION... -- WORKFLOW...
+	word=word-$$-$RANDOM
+	(
+		run "$@" "$word"
+		printf '%s\n' "$out" >"$tmp/back"
+	) &
+	back_pid=$!
+	stop_later "$back_pid"
+	workflow=
+	for _ in $(seq 200); do
+		workflow=$(pgrep -f "m.js $word\$" | while read -r pid; do
+			case $(cat "/proc/$pid/comm" 2>/dev/null) in node | MainThread) echo "$pid" ;; esac
+		done | head -n 1)
+		[ -z "$workflow" ] || break
+		sleep 0.05
+	done
+	monitor=$(sed -n 's/^PPid:\t//p' "/proc/$workflow/status")
+	twins=$(pgrep -P "$monitor" | while read -r pid; do
+		[ "$pid" = "$workflow" ] || [ "$(grep -c '^Seccomp:.2' "/proc/$pid/status")" = 0 ] || echo "$pid"
+	done)
+}
+front() {
+	wait "$back_pid"
+	out=$(cat "$tmp/back")
+}
+is_gone() { # PID: not there, or a zombie
+	for _ in $(seq 100); do
+		[ -d "/proc/$1" ] && ! grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null || return 0
+		sleep 0.05
+	done
+	return 1
+}
+forever='m.js:require("child_process").spawn("sh", ["-c", "trap \"\" TERM; setsid sleep 600"], { detached: true }); setInterval(() => {}, 1000)'
+for mode in $modes; do
+	back "$mode" "$forever" -- node m.js
+	kill -KILL "$twins"
+	front
+	ends "$mode twins die" 1 '^EXIT code=-1 signal=9 .*ended_by=twins' '^FAIL step=twins .*signal 9'
+	back "$mode" "$forever" -- node m.js
+	kill -TERM "$monitor"
+	front
+	ends "$mode SIGTERM to the guest" 3 '^EXIT .*ended_by=cancel'
+	back "$mode" "$forever" -- node m.js
+	kill -KILL "$monitor"
+	front
+	like "$out" '^guest status=-1 signal=9 complete=0|^guest status=137 .*complete=0' "$mode guest killed: no END"
+	ok "$mode guest killed: the workflow is gone" is_gone "$workflow"
+	ok "$mode guest killed: the twins are gone" is_gone "$twins"
+	[ "$mode" != sandbox ] || is "$(pgrep -f "sleep 600" | wc -l)" 0 "$mode guest killed: nothing is left in the room"
+	pkill_children=$(pgrep -f '^sleep 600$')
+	for pid in $pkill_children; do [ "$(ps -o ppid= -p "$pid" | tr -d ' ')" != 1 ] || kill -KILL "$pid"; done
+	[ "$mode" != local ] && command -v nft >/dev/null || continue
+	back "$mode" "$forever" -- node m.js
+	nsenter -t "$workflow" -n nft insert rule inet agenttwin output accept
+	front
+	ends "$mode table changed" 2 '^phase=3 FIREWALL ' '^EXIT .*ended_by=firewall' '^FAIL step=firewall\.'
+	back "$mode" "$forever" -- node m.js
+	nsenter -t "$workflow" -n nft delete table inet agenttwin
+	front
+	ends "$mode table deleted" 2 '^phase=3 FIREWALL ' '^FAIL step=firewall\.'
+done
 is "$(pgrep -f "^$guest run" | wc -l)" 0 "no guest is left"
 done_testing
