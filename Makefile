@@ -184,6 +184,11 @@ $(O)/tests/fakehost: tests/lib/fakehost.c $(O)/host/firewall.a $(O)/host/proto.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
+# Plays the monitor for the twins.
+$(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/san/foreign.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a -lm
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
@@ -221,7 +226,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .SECONDARY:
 
-tests: all $(UNIT) $(REPLAY) $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost
+tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "guest/eval.h"
+#include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
 #include "proto/frame.h"
@@ -115,29 +116,12 @@ refused(int r, struct answer *a)
 	if (r == -EEXIST)
 		answer_error(a, 409, "a row with this id exists");
 	else if (r == -ENOSPC)
-		answer_error(a, 507, "the run's limit of state_bytes is reached");
+		answer_error(a, 507, "the run's limit of state is reached");
 	else if (r == -EMSGSIZE)
 		answer_error(a, 400, "nested too deep");
 	else
 		return r;
 	return 0;
-}
-
-/* The object's "id" becomes id, as its first member. */
-static bool
-set_id(struct cJSON *json, const char *id)
-{
-	struct cJSON *text = cJSON_CreateString(id);
-
-	cJSON_DeleteItemFromObjectCaseSensitive(json, "id");
-	if (text == NULL || !cJSON_AddItemToObject(json, "id", text)) {
-		cJSON_Delete(text);
-		return false;
-	}
-	if (json->child == text)
-		return true;
-	cJSON_DetachItemViaPointer(json, text);
-	return cJSON_InsertItemInArray(json, 0, text); /* of an object too: a list of members */
 }
 
 /* see answer.h */
@@ -147,7 +131,7 @@ row_create(struct service *s, struct collection *c, const char *id, struct cJSON
 	int r;
 
 	*row = NULL;
-	if (json == NULL || !set_id(json, id)) {
+	if (json == NULL || !object_set_id(json, id)) {
 		cJSON_Delete(json);
 		return -ENOMEM;
 	}
@@ -166,7 +150,7 @@ row_replace(struct service *s, struct collection *c, struct row *row, struct cJS
 {
 	int r;
 
-	if (json == NULL || !set_id(json, row->id)) {
+	if (json == NULL || !object_set_id(json, row->id)) {
 		cJSON_Delete(json);
 		return -ENOMEM;
 	}

@@ -144,7 +144,7 @@ buf_json_string(struct buf *b, const char *s, size_t len)
 			continue;
 		}
 		buf_add(b, s + plain, i - plain);
-		if (n == 0) {
+		if (n == 0 || code == 0) { /* NUL too: readers of this project take none */
 			buf_add(b, "\xef\xbf\xbd", 3);
 			n = 1;
 		} else if (code == '"' || code == '\\') {

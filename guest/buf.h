@@ -26,7 +26,7 @@ void buf_cut(struct buf *b, size_t n) __attribute__((nonnull)); /* takes the fir
 /* Adds a NUL that len does not count.  The text, or NULL after a failure. */
 const char *buf_terminate(struct buf *b) __attribute__((nonnull));
 
-/* JSON text.  A string is always valid UTF-8 afterwards: what is not becomes U+FFFD; control characters, DEL and C1 are
+/* JSON text.  A string is always valid UTF-8 afterwards: what is not becomes U+FFFD, NUL too; control characters, DEL and C1 are
  * escaped.  Numbers: integers up to 2^53 as digits, others shortest form that reads back equal, not finite null. */
 void buf_json_string(struct buf *b, const char *s, size_t len) __attribute__((nonnull(1)));
 void buf_json_text(struct buf *b, const char *s) __attribute__((nonnull(1))); /* NUL-terminated; NULL becomes null */

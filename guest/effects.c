@@ -8,6 +8,7 @@
 
 #include "guest/answer.h"
 #include "guest/eval.h"
+#include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
 
@@ -187,20 +188,16 @@ static int
 change_field(struct pass *p, const struct effect *effect, struct row *row, struct cJSON *value)
 {
 	struct cJSON *copy = cJSON_Duplicate(row->json, true);
-	bool done = false;
 	int r;
 
-	if (copy != NULL && value != NULL)
-		done = cJSON_GetObjectItemCaseSensitive(copy, effect->name) != NULL ?
-			       cJSON_ReplaceItemInObjectCaseSensitive(copy, effect->name, value) :
-			       cJSON_AddItemToObject(copy, effect->name, value);
-	if (!done) {
-		cJSON_Delete(copy);
+	if (copy == NULL)
 		cJSON_Delete(value);
+	if (copy == NULL || !object_put(copy, effect->name, value)) {
+		cJSON_Delete(copy);
 		return -ENOMEM;
 	}
 	r = row_replace(p->s, effect->collection, row, copy, p->a);
-	p->stopped = p->a->status >= 400 && strcmp(p->a->view, "rejected") == 0;
+	p->stopped = strcmp(p->a->view, "rejected") == 0;
 	if (r == 0 && !p->stopped) {
 		effect_note(p->a, effect->kind == EFFECT_INCREMENT ? "increment" : "append", effect->collection->name, row->id,
 			    effect->name);
@@ -279,19 +276,7 @@ run_update(struct pass *p, const struct effect *effect)
 		refuse(p, 400, "a row's id never changes");
 		return 0;
 	}
-	copy = cJSON_Duplicate(row->json, true);
-	while (copy != NULL && set->child != NULL) {
-		struct cJSON *member = cJSON_DetachItemViaPointer(set, set->child);
-		bool done = cJSON_GetObjectItemCaseSensitive(copy, member->string) != NULL ?
-				    cJSON_ReplaceItemInObjectCaseSensitive(copy, member->string, member) :
-				    cJSON_AddItemToObject(copy, member->string, member);
-
-		if (!done) {
-			cJSON_Delete(member);
-			cJSON_Delete(copy);
-			copy = NULL;
-		}
-	}
+	copy = object_merged(row->json, set);
 	cJSON_Delete(set);
 	if (copy == NULL)
 		return -ENOMEM;
@@ -328,7 +313,7 @@ run_set(struct pass *p, const struct effect *effect)
 		return p->e->r;
 	r = state_set(&p->s->state, effect->name, value);
 	if (r == -ENOSPC || r == -EMSGSIZE) {
-		refuse(p, r == -ENOSPC ? 507 : 400, r == -ENOSPC ? "the run's limit of state_bytes is reached" : "nested too deep");
+		refuse(p, r == -ENOSPC ? 507 : 400, r == -ENOSPC ? "the run's limit of state is reached" : "nested too deep");
 		return 0;
 	}
 	if (r == 0)

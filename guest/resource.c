@@ -6,6 +6,7 @@
 
 #include "guest/answer.h"
 #include "guest/eval.h"
+#include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
 
@@ -115,27 +116,6 @@ create(struct service *s, const struct request *q, struct eval *e, struct answer
 	return r;
 }
 
-/* Members of `with` over those of a copy of row. */
-static struct cJSON *
-merge(const struct cJSON *row, struct cJSON *with)
-{
-	struct cJSON *copy = cJSON_Duplicate(row, true);
-
-	while (copy != NULL && with->child != NULL) {
-		struct cJSON *member = cJSON_DetachItemViaPointer(with, with->child);
-		bool done = cJSON_GetObjectItemCaseSensitive(copy, member->string) != NULL ?
-				    cJSON_ReplaceItemInObjectCaseSensitive(copy, member->string, member) :
-				    cJSON_AddItemToObject(copy, member->string, member);
-
-		if (!done) {
-			cJSON_Delete(member);
-			cJSON_Delete(copy);
-			copy = NULL;
-		}
-	}
-	return copy;
-}
-
 static int
 update(struct service *s, const struct request *q, struct row *row, bool whole, struct eval *e, struct answer *a)
 {
@@ -145,7 +125,7 @@ update(struct service *s, const struct request *q, struct row *row, bool whole, 
 	if (json == NULL)
 		return a->status >= 400 ? 0 : -ENOMEM;
 	if (!whole) {
-		struct cJSON *merged = merge(row->json, json);
+		struct cJSON *merged = object_merged(row->json, json);
 
 		cJSON_Delete(json);
 		json = merged;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/object.h"
+
 #define TABLE_MIN 16u
 #define ROW_OVERHEAD (sizeof(struct row) + 2 * sizeof(struct row *) + 32u)
 
@@ -358,26 +360,22 @@ state_set(struct state *s, const char *variable, struct cJSON *value)
 {
 	struct cJSON *variables = s->variables != NULL ? cJSON_Duplicate(s->variables, true) : cJSON_CreateObject();
 	struct state_change *change;
-	bool added;
 	int r = -ENOMEM;
 
-	if (variables == NULL || value == NULL)
+	if (variables == NULL) {
+		cJSON_Delete(value);
+		return r;
+	}
+	if (!object_put(variables, variable, value)) /* moved */
 		goto out;
-	added = cJSON_GetObjectItemCaseSensitive(variables, variable) != NULL ?
-			cJSON_ReplaceItemInObjectCaseSensitive(variables, variable, value) :
-			cJSON_AddItemToObject(variables, variable, value);
-	if (!added)
-		goto out;
-	value = NULL; /* moved */
 	r = begin(s, CHANGE_SET, s->variables, variables, 0, &change);
 	if (r < 0)
 		goto out;
 	change->before = s->variables; /* moved */
 	s->variables = variables; /* moved */
-	variables = NULL;
+	return 0;
 out:
 	cJSON_Delete(variables);
-	cJSON_Delete(value);
 	return r;
 }
 
