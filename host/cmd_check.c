@@ -15,11 +15,10 @@
 #include "proto/frame.h"
 #include "proto/plan.h"
 
-static const char usage[] =
-	"usage: agenttwin-host check [--json] [WORLD]\n"
-	"  WORLD   a world file, or a folder with world.json; default: the current folder\n"
-	"  --json  the same as one JSON document\n"
-	"Exit status: 0 the world is valid, 2 it is not.\n";
+static const char usage[] = "usage: agenttwin-host check [--json] [WORLD]\n"
+			    "  WORLD   a world file, or a folder with world.json; default: the current folder\n"
+			    "  --json  the same as one JSON document\n"
+			    "Exit status: 0 the world is valid, 2 it is not.\n";
 
 struct options {
 	bool json, help;
@@ -113,7 +112,8 @@ print_world(const struct world *w)
 	for (i = 0; i < w->services_len; i++) {
 		const struct world_service *s = &w->services[i];
 
-		printf("  %s  %u.%u.%u.%u port %u  ", s->name, s->address[0], s->address[1], s->address[2], s->address[3], s->port);
+		printf("  %s  %u.%u.%u.%u port %u  ", s->name, s->address[0], s->address[1], s->address[2],
+		       s->address[3], s->port);
 		for (v = s->hosts->child; v; v = v->next)
 			printf("%s%s", v->valuestring, v->next ? " " : "\n");
 	}
@@ -125,7 +125,8 @@ print_world(const struct world *w)
 	putchar('\n');
 	printf("checks: %zu\n", w->checks_len);
 	for (i = 0; i < w->checks_len; i++)
-		printf("  %s (%s)\n", w->checks[i].id, cJSON_GetObjectItemCaseSensitive(w->checks[i].json, "kind")->valuestring);
+		printf("  %s (%s)\n", w->checks[i].id,
+		       cJSON_GetObjectItemCaseSensitive(w->checks[i].json, "kind")->valuestring);
 }
 
 /* ---- for programs ----------------------------------------------------------------------------------------------------- */
@@ -170,7 +171,8 @@ add_files(struct cJSON *doc, const struct stage *s)
 		return false;
 	for (i = 0; i < s->left_out_len; i++) {
 		o = add_item(list);
-		if (!o || !cJSON_AddStringToObject(o, "path", s->left_out[i].path) || !cJSON_AddStringToObject(o, "rule", s->left_out[i].rule))
+		if (!o || !cJSON_AddStringToObject(o, "path", s->left_out[i].path) ||
+		    !cJSON_AddStringToObject(o, "rule", s->left_out[i].rule))
 			return false;
 	}
 	if (!(list = cJSON_AddArrayToObject(doc, "warnings")))
@@ -201,9 +203,11 @@ add_service(struct cJSON *o, const struct world_service *s)
 {
 	char address[16];
 
-	(void)snprintf(address, sizeof(address), "%u.%u.%u.%u", s->address[0], s->address[1], s->address[2], s->address[3]);
-	return o && cJSON_AddStringToObject(o, "name", s->name) && add_copy(o, "hosts", s->hosts) && cJSON_AddStringToObject(o, "address", address) &&
-	       cJSON_AddNumberToObject(o, "port", s->port) && cJSON_AddStringToObject(o, "url", s->url);
+	(void)snprintf(address, sizeof(address), "%u.%u.%u.%u", s->address[0], s->address[1], s->address[2],
+		       s->address[3]);
+	return o && cJSON_AddStringToObject(o, "name", s->name) && add_copy(o, "hosts", s->hosts) &&
+	       cJSON_AddStringToObject(o, "address", address) && cJSON_AddNumberToObject(o, "port", s->port) &&
+	       cJSON_AddStringToObject(o, "url", s->url);
 }
 
 static bool
@@ -213,7 +217,8 @@ fill(struct cJSON *doc, const struct world *w, const struct stage *s)
 	char digits[65], path[4096 + 4], seed[24];
 	size_t i;
 
-	escape_text(w->path, strlen(w->path), path, sizeof(path)); /* a path on this machine need not be UTF-8, JSON must */
+	escape_text(w->path, strlen(w->path), path,
+		    sizeof(path)); /* a path on this machine need not be UTF-8, JSON must */
 	(void)snprintf(seed, sizeof(seed), "%" PRIu64, w->seed); /* cJSON would round the largest */
 	sha256_hex(w->sha256, digits);
 	o = cJSON_AddObjectToObject(doc, "world");
@@ -230,7 +235,8 @@ fill(struct cJSON *doc, const struct world *w, const struct stage *s)
 	for (i = 0; i < w->checks_len; i++) {
 		o = add_item(list);
 		if (!o || !cJSON_AddStringToObject(o, "id", w->checks[i].id) ||
-		    !cJSON_AddStringToObject(o, "kind", cJSON_GetObjectItemCaseSensitive(w->checks[i].json, "kind")->valuestring))
+		    !cJSON_AddStringToObject(o, "kind",
+					     cJSON_GetObjectItemCaseSensitive(w->checks[i].json, "kind")->valuestring))
 			return false;
 	}
 	return true;

@@ -323,8 +323,16 @@ expand(const struct run *run, const char *name, const char *template)
 
 /* The switches keep tools from phoning home, which the boundary would refuse and the no-egress check report. */
 static const char *const defaults[] = {
-	"LANG=C.UTF-8", "TZ=UTC", "NO_COLOR=1", "NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FUND=false", "NPM_CONFIG_AUDIT=false",
-	"NO_UPDATE_NOTIFIER=1", "NEXT_TELEMETRY_DISABLED=1", "CHECKPOINT_DISABLE=1", "DO_NOT_TRACK=1",
+	"LANG=C.UTF-8",
+	"TZ=UTC",
+	"NO_COLOR=1",
+	"NPM_CONFIG_UPDATE_NOTIFIER=false",
+	"NPM_CONFIG_FUND=false",
+	"NPM_CONFIG_AUDIT=false",
+	"NO_UPDATE_NOTIFIER=1",
+	"NEXT_TELEMETRY_DISABLED=1",
+	"CHECKPOINT_DISABLE=1",
+	"DO_NOT_TRACK=1",
 };
 /* The world cannot set these (world_env.c). */
 static const char *const fixed[] = { "HOME=/home/node", "USER=node", "LOGNAME=node", "TMPDIR=/tmp" };
@@ -421,10 +429,12 @@ fill_twins(const struct run *run, struct cJSON *doc)
 	size_t i;
 
 	o = cJSON_AddObjectToObject(doc, "run");
-	if (!o || !cJSON_AddStringToObject(o, "id", run->id) || !add_number(o, "seed", run->w->seed) || !add_number(o, "start_ms", run->start_ms))
+	if (!o || !cJSON_AddStringToObject(o, "id", run->id) || !add_number(o, "seed", run->w->seed) ||
+	    !add_number(o, "start_ms", run->start_ms))
 		return false;
 	o = cJSON_AddObjectToObject(doc, "limits");
-	if (!o || !add_number(o, "operations", run->w->limits.operations) || !add_number(o, "state_bytes", run->w->limits.state_bytes))
+	if (!o || !add_number(o, "operations", run->w->limits.operations) ||
+	    !add_number(o, "state_bytes", run->w->limits.state_bytes))
 		return false;
 	o = cJSON_AddObjectToObject(doc, "secrets");
 	for (i = 0; o && i < run->c->secrets_len; i++)
@@ -496,7 +506,8 @@ make_twins(const struct run *run, struct cred *c, struct diag *d)
 }
 
 int
-cred_make(const struct world *w, const char *run_id, uint64_t start_ms, const char *path_local, struct cred *out, struct diag *d)
+cred_make(const struct world *w, const char *run_id, uint64_t start_ms, const char *path_local, struct cred *out,
+	  struct diag *d)
 {
 	struct cred c;
 	struct run run = { .w = w, .c = &c, .id = run_id, .start_ms = start_ms };

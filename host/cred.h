@@ -10,20 +10,20 @@ struct diag;
 
 struct secret {
 	char name[64];
-	char value[256];             /* marked as a test value: at_test_... ; wiped by cred_wipe */
-	char fingerprint[24];        /* "sha256:" and 16 hex digits of SHA-256(value) */
+	char value[256];      /* marked as a test value: at_test_... ; wiped by cred_wipe */
+	char fingerprint[24]; /* "sha256:" and 16 hex digits of SHA-256(value) */
 };
 struct cred {
 	size_t secrets_len;
-	struct secret *secrets;      /* owned; by name */
+	struct secret *secrets; /* owned; by name */
 	size_t env_len;
-	char **env;                  /* owned: "NAME=value", the world's and the defaults of world reference section 4, sorted by name */
-	char *twins_json;            /* owned: RUN section TWINS */
+	char **env; /* owned: "NAME=value", the world's and the defaults of world reference section 4, sorted by name */
+	char *twins_json; /* owned: RUN section TWINS */
 	size_t twins_json_len;
 };
 /* Makes the run's secrets (32 random bytes by getrandom) and expands everything.  run_id and start_ms go into the twins' JSON.
  * path_local: on the local backend the caller's PATH, else NULL. */
-int cred_make(const struct world *w, const char *run_id, uint64_t start_ms, const char *path_local, struct cred *out, struct diag *d)
-	__attribute__((warn_unused_result, nonnull(1, 2, 5, 6)));
+int cred_make(const struct world *w, const char *run_id, uint64_t start_ms, const char *path_local, struct cred *out,
+	      struct diag *d) __attribute__((warn_unused_result, nonnull(1, 2, 5, 6)));
 void cred_wipe(struct cred *c) __attribute__((nonnull));
 #endif

@@ -17,8 +17,9 @@ ends_in(const char *s, const char *end)
 static bool
 is_ssh_key(const char *name)
 {
-	static const char *const harmless[] = { ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".map", ".json", ".md", ".css", ".html", ".pub",
-		".sql", ".txt", ".svg", ".png", ".wasm", ".node", ".snap", ".yml", ".yaml" };
+	static const char *const harmless[] = { ".js",  ".mjs",  ".cjs",  ".jsx",  ".ts",   ".mts", ".cts", ".tsx",
+						".map", ".json", ".md",   ".css",  ".html", ".pub", ".sql", ".txt",
+						".svg", ".png",  ".wasm", ".node", ".snap", ".yml", ".yaml" };
 	size_t i;
 
 	if (strncmp(name, "id_", 3) != 0 || !name[3])
@@ -33,7 +34,8 @@ static const char *
 rule_of_name(const char *name, bool in_modules)
 {
 	static const char *const names[] = { ".env", ".npmrc", ".netrc", NULL };
-	static const char *const names_outside[] = { "_netrc", ".envrc", ".git-credentials", ".pgpass", ".pypirc", ".htpasswd", ".my.cnf", ".dockercfg", NULL };
+	static const char *const names_outside[] = { "_netrc",    ".envrc",  ".git-credentials", ".pgpass", ".pypirc",
+						     ".htpasswd", ".my.cnf", ".dockercfg",       NULL };
 	static const char *const endings[] = { ".key", ".p12", ".pfx", ".jks", NULL };
 	static const char *const rules[] = { "*.key", "*.p12", "*.pfx", "*.jks" };
 	static const char *const endings_outside[] = { ".keystore", ".kdbx", ".ppk", NULL };
@@ -43,7 +45,8 @@ rule_of_name(const char *name, bool in_modules)
 	for (i = 0; names[i]; i++)
 		if (strcasecmp(name, names[i]) == 0)
 			return names[i];
-	if (strncasecmp(name, ".env.", 5) == 0 && strcasecmp(name + 5, "example") != 0 && strcasecmp(name + 5, "sample") != 0)
+	if (strncasecmp(name, ".env.", 5) == 0 && strcasecmp(name + 5, "example") != 0 &&
+	    strcasecmp(name + 5, "sample") != 0)
 		return ".env.*";
 	if (is_ssh_key(name))
 		return "id_*";
@@ -77,7 +80,9 @@ has_segments(const char *path, const char *part)
 const char *
 credential_rule(const char *path, bool in_modules)
 {
-	static const char *const folders[] = { ".aws", ".ssh", ".gnupg", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".git/config", NULL };
+	static const char *const folders[] = { ".aws",           ".ssh",        ".gnupg",
+					       ".azure",         ".kube",       ".docker/config.json",
+					       ".config/gcloud", ".git/config", NULL };
 	const char *slash = strrchr(path, '/');
 	size_t i;
 

@@ -168,7 +168,8 @@ log_diag(const struct diag *d)
 		(void)snprintf(place, sizeof(place), "%s:%u:%u: ", d->file, d->line, d->column);
 	else if (d->file[0])
 		(void)snprintf(place, sizeof(place), "%s: ", d->file);
-	log_line(LOG_LEVEL_ERROR, "%s%s%s%s%s", place, d->pointer[0] ? "at " : "", d->pointer, d->pointer[0] ? ": " : "", d->problem);
+	log_line(LOG_LEVEL_ERROR, "%s%s%s%s%s", place, d->pointer[0] ? "at " : "", d->pointer,
+		 d->pointer[0] ? ": " : "", d->problem);
 	if (d->fix[0])
 		log_line(LOG_LEVEL_PHASE, "  fix: %s", d->fix);
 }

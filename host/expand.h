@@ -8,7 +8,7 @@
 enum expand_kind { EXPAND_TEXT, EXPAND_SECRET, EXPAND_URL, EXPAND_HOST, EXPAND_PORT, EXPAND_RUN_ID, EXPAND_SEED };
 struct expand_part {
 	enum expand_kind kind;
-	const char *text;        /* EXPAND_TEXT: the literal; EXPAND_SECRET, _URL, _HOST, _PORT: the name */
+	const char *text; /* EXPAND_TEXT: the literal; EXPAND_SECRET, _URL, _HOST, _PORT: the name */
 	size_t len;
 };
 /* Takes the next part off *s (NUL-terminated).  1 and *part; 0 at the end; -EPROTO an unclosed "{{" (*part: from there), or

@@ -38,8 +38,10 @@ distance(const char *a, const char *b)
 
 		now[0] = (uint8_t)i;
 		for (j = 1; j <= lb; j++) {
-			d = min3((size_t)last[j] + 1, (size_t)now[j - 1] + 1, (size_t)last[j - 1] + (lower(a[i - 1]) != lower(b[j - 1])));
-			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) && (size_t)before[j - 2] + 1 < d)
+			d = min3((size_t)last[j] + 1, (size_t)now[j - 1] + 1,
+				 (size_t)last[j - 1] + (lower(a[i - 1]) != lower(b[j - 1])));
+			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+			    lower(a[i - 2]) == lower(b[j - 1]) && (size_t)before[j - 2] + 1 < d)
 				d = (size_t)before[j - 2] + 1;
 			now[j] = (uint8_t)d;
 		}

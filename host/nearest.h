@@ -6,8 +6,8 @@
 
 /* Remembers the closest word offered so far.  Words are borrowed. */
 struct nearest {
-	const char *word;        /* what was written */
-	const char *best;        /* NULL: nothing close enough */
+	const char *word; /* what was written */
+	const char *best; /* NULL: nothing close enough */
 	size_t distance;
 };
 void nearest_init(struct nearest *n, const char *word) __attribute__((nonnull));

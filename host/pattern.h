@@ -14,14 +14,15 @@
 
 struct pattern {
 	bool excludes;
-	bool dots;                   /* some segment starts with a dot */
-	bool literal;                /* no wildcard at all */
+	bool dots;    /* some segment starts with a dot */
+	bool literal; /* no wildcard at all */
 	uint8_t segments_len;
 	const char *segments[PATTERN_SEGMENTS_MAX]; /* borrowed from the text, not terminated */
 	uint16_t lengths[PATTERN_SEGMENTS_MAX];
 };
 /* NULL and *p (borrows text), or what is wrong with the pattern: static text; *fix static text. */
-const char *pattern_parse(const char *text, struct pattern *p, const char **fix) __attribute__((warn_unused_result, nonnull));
+const char *pattern_parse(const char *text, struct pattern *p, const char **fix)
+	__attribute__((warn_unused_result, nonnull));
 
 /* Where a pattern stands: bit i set: segment i may come next; bit segments_len: the whole pattern is matched. */
 typedef uint64_t pattern_state;

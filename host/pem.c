@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-	SEARCH,   /* for five dashes and a B; the only state that may skip bytes */
-	WORD,     /* within "BEGIN " or "END " */
-	LABEL,    /* within the label, up to its dashes */
-	CLOSING,  /* the five dashes after it */
-	BODY,     /* lines of the key */
-	DASHES,   /* a line of the body that starts with dashes */
+	SEARCH,  /* for five dashes and a B; the only state that may skip bytes */
+	WORD,    /* within "BEGIN " or "END " */
+	LABEL,   /* within the label, up to its dashes */
+	CLOSING, /* the five dashes after it */
+	BODY,    /* lines of the key */
+	DASHES,  /* a line of the body that starts with dashes */
 };
 
 void
@@ -114,7 +114,8 @@ take_closing(struct pem_scan *p, unsigned char c)
 static bool
 is_base64(unsigned char c)
 {
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' || c == '=';
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' ||
+	       c == '=';
 }
 
 /* A header ("Proc-Type: 4,ENCRYPTED") may stand before the base64, nothing else may. */

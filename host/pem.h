@@ -13,8 +13,8 @@
 #define PEM_LABEL_MAX 64u
 
 struct pem_scan {
-	bool found;                  /* sticks */
-	bool escaped;                /* the two characters \n count as a line break, as in JSON and source code */
+	bool found;   /* sticks */
+	bool escaped; /* the two characters \n count as a line break, as in JSON and source code */
 	/* private */
 	uint8_t state, dashes, at;
 	bool backslash, end;

@@ -34,7 +34,8 @@ open_by_segments(int root_fd, const char *path, int flags)
 		} else {
 			memcpy(name, path, n);
 			name[n] = '\0';
-			next = openat(fd, name, path[n] ? O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC : flags | O_NOFOLLOW);
+			next = openat(fd, name,
+				      path[n] ? O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC : flags | O_NOFOLLOW);
 		}
 		if (fd != root_fd)
 			close(fd); /* errno stays: close of an O_PATH descriptor cannot fail */
@@ -74,7 +75,8 @@ check_name(struct walk *k, size_t pattern)
 	int r;
 
 	if (k->path_len > BUNDLE_PATH_MAX) {
-		r = stage_fail(k, -EMSGSIZE, pattern, "the path has more than %u bytes: %s", BUNDLE_PATH_MAX, stage_shown(k->path, shown));
+		r = stage_fail(k, -EMSGSIZE, pattern, "the path has more than %u bytes: %s", BUNDLE_PATH_MAX,
+			       stage_shown(k->path, shown));
 		diag_fix(k->d, "shorten it, or leave it out with a pattern that starts with !");
 		return r;
 	}
@@ -119,7 +121,9 @@ credential_found(struct walk *k, const char *rule, bool in_modules, size_t patte
 		r = stage_fail(k, -EPERM, pattern, "%s holds a complete private key (PEM)", shown);
 	else
 		r = stage_fail(k, -EPERM, pattern, "%s looks like a credential (rule %s)", shown, rule);
-	diag_fix(k->d, "leave it out: add \"!%s\" after this pattern; give test values through \"env\" with {{secret.NAME}}", shown);
+	diag_fix(k->d,
+		 "leave it out: add \"!%s\" after this pattern; give test values through \"env\" with {{secret.NAME}}",
+		 shown);
 	return r;
 }
 
@@ -140,9 +144,11 @@ check_size(struct walk *k, uint64_t size, size_t pattern)
 	int r = 0;
 
 	if (size > BUNDLE_FILE_MAX)
-		r = stage_fail(k, -EMSGSIZE, pattern, "%s has %llu bytes; at most 1 GiB a file enters", stage_shown(k->path, shown), (unsigned long long)size);
+		r = stage_fail(k, -EMSGSIZE, pattern, "%s has %llu bytes; at most 1 GiB a file enters",
+			       stage_shown(k->path, shown), (unsigned long long)size);
 	else if (size > BUNDLE_BYTES_MAX - k->s->bytes)
-		r = stage_fail(k, -EMSGSIZE, pattern, "with %s the files have more than 4 GiB in all", stage_shown(k->path, shown));
+		r = stage_fail(k, -EMSGSIZE, pattern, "with %s the files have more than 4 GiB in all",
+			       stage_shown(k->path, shown));
 	if (r < 0)
 		diag_fix(k->d, "leave large files out with a pattern that starts with !");
 	return r;
@@ -151,8 +157,8 @@ check_size(struct walk *k, uint64_t size, size_t pattern)
 static bool
 is_same(const struct stat *a, const struct stat *b)
 {
-	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ino == b->st_ino;
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ino == b->st_ino;
 }
 
 /* Reads it all: digest, and whether a complete key is in it. */
@@ -171,7 +177,8 @@ read_all(struct walk *k, int fd, const struct stat *before, struct stage_entry *
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return stage_fail(k, -errno, pattern, "%s cannot be read: %s", stage_shown(k->path, shown), strerror(errno));
+			return stage_fail(k, -errno, pattern, "%s cannot be read: %s", stage_shown(k->path, shown),
+					  strerror(errno));
 		if (n == 0)
 			break;
 		have += (uint64_t)n;
@@ -197,7 +204,8 @@ read_file(struct walk *k, int fd, bool in_modules, size_t pattern)
 	int r;
 
 	if (fstat(fd, &st) < 0)
-		return stage_fail(k, -errno, pattern, "%s cannot be looked at: %s", stage_shown(k->path, shown), strerror(errno));
+		return stage_fail(k, -errno, pattern, "%s cannot be looked at: %s", stage_shown(k->path, shown),
+				  strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return fail_changed(k, pattern); /* it was a file when its folder was read */
 	r = check_size(k, (uint64_t)st.st_size, pattern);
@@ -236,7 +244,8 @@ stage_take_file(struct walk *k, int folder, const char *name, bool in_modules, s
 	}
 	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
-		r = stage_fail(k, -errno, pattern, "%s cannot be opened: %s", stage_shown(k->path, shown), strerror(errno));
+		r = stage_fail(k, -errno, pattern, "%s cannot be opened: %s", stage_shown(k->path, shown),
+			       strerror(errno));
 		diag_fix(k->d, "make it readable for you, or leave it out with \"!%s\"", shown);
 		return r;
 	}
@@ -257,12 +266,15 @@ stage_take_link(struct walk *k, int folder, const char *name, size_t pattern)
 		return r;
 	n = readlinkat(folder, name, target, sizeof(target));
 	if (n < 0)
-		return stage_fail(k, -errno, pattern, "the link %s cannot be read: %s", stage_shown(k->path, shown), strerror(errno));
+		return stage_fail(k, -errno, pattern, "the link %s cannot be read: %s", stage_shown(k->path, shown),
+				  strerror(errno));
 	if ((size_t)n > BUNDLE_PATH_MAX)
-		return stage_fail(k, -EMSGSIZE, pattern, "the link %s leads to a path of more than %u bytes", stage_shown(k->path, shown), BUNDLE_PATH_MAX);
+		return stage_fail(k, -EMSGSIZE, pattern, "the link %s leads to a path of more than %u bytes",
+				  stage_shown(k->path, shown), BUNDLE_PATH_MAX);
 	target[n] = '\0';
 	if (n == 0 || !utf8_is_valid(target, (size_t)n)) {
-		r = stage_fail(k, -EPERM, pattern, "the link %s leads to a name that is not UTF-8", stage_shown(k->path, shown));
+		r = stage_fail(k, -EPERM, pattern, "the link %s leads to a name that is not UTF-8",
+			       stage_shown(k->path, shown));
 		diag_fix(k->d, "leave the link out with \"!%s\"", shown);
 		return r;
 	}

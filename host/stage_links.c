@@ -167,8 +167,10 @@ fail_link(struct walk *k, const struct stage_entry *e, struct follow *f, enum le
 	(void)stage_shown(f->at, at);
 	switch (lead) {
 	case LEADS_ABSOLUTE:
-		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s, an absolute path of this machine", from, to);
-		diag_fix(k->d, "install the package into node_modules (npm ci), or leave the link out with \"!%s\"", from);
+		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s, an absolute path of this machine", from,
+			       to);
+		diag_fix(k->d, "install the package into node_modules (npm ci), or leave the link out with \"!%s\"",
+			 from);
 		return r;
 	case LEADS_OUT:
 		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s, outside root", from, to);
@@ -190,8 +192,12 @@ fail_link(struct walk *k, const struct stage_entry *e, struct follow *f, enum le
 	}
 	exists = fstatat(k->s->root_fd, f->at, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (exists) {
-		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s (%s), which no pattern takes", from, to, at);
-		diag_fix(k->d, S_ISDIR(st.st_mode) ? "list \"%s/**\" too, or leave the link out with \"!%s\"" : "list \"%s\" too, or leave the link out with \"!%s\"", at, from);
+		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s (%s), which no pattern takes", from, to,
+			       at);
+		diag_fix(k->d,
+			 S_ISDIR(st.st_mode) ? "list \"%s/**\" too, or leave the link out with \"!%s\""
+					     : "list \"%s\" too, or leave the link out with \"!%s\"",
+			 at, from);
 	} else {
 		r = stage_fail(k, -EPERM, SIZE_MAX, "the link %s leads to %s, which does not exist", from, to);
 		diag_fix(k->d, "install the package again (npm ci), or leave the link out with \"!%s\"", from);

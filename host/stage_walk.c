@@ -20,16 +20,16 @@
 
 struct name {
 	char *text;
-	unsigned char type;          /* DT_... */
+	unsigned char type; /* DT_... */
 };
 struct folder {
 	int fd;
-	DIR *dir;                    /* owns fd */
-	bool in_modules;             /* what it holds lies below node_modules */
+	DIR *dir;        /* owns fd */
+	bool in_modules; /* what it holds lies below node_modules */
 	unsigned depth;
 	size_t names_len, names_size;
 	struct name *names;
-	pattern_state *next;         /* of the name being looked at, one a pattern */
+	pattern_state *next; /* of the name being looked at, one a pattern */
 };
 
 static int
@@ -77,7 +77,8 @@ read_names(struct walk *k, struct folder *f)
 			r = add_name(k, f, e);
 	}
 	if (r == 0 && errno)
-		return stage_fail(k, -errno, SIZE_MAX, "the folder %s cannot be read: %s", stage_shown(k->path, shown), strerror(errno));
+		return stage_fail(k, -errno, SIZE_MAX, "the folder %s cannot be read: %s", stage_shown(k->path, shown),
+				  strerror(errno));
 	if (r == 0 && f->names_len > 0)
 		qsort(f->names, f->names_len, sizeof(*f->names), compare_names);
 	return r;
@@ -146,7 +147,8 @@ static int
 fail_folder(struct walk *k, size_t pattern)
 {
 	char shown[256];
-	int r = stage_fail(k, -EPERM, pattern, "%s is a folder: named alone it would bring everything in it", stage_shown(k->path, shown));
+	int r = stage_fail(k, -EPERM, pattern, "%s is a folder: named alone it would bring everything in it",
+			   stage_shown(k->path, shown));
 
 	diag_fix(k->d, "write \"%s/**\" if that is what you want, or name the files", shown);
 	return r;
@@ -160,8 +162,8 @@ fail_link(struct walk *k, int folder, const char *name, size_t pattern)
 	int r;
 
 	target[n > 0 ? n : 0] = '\0';
-	r = stage_fail(k, -EPERM, pattern, "%s is a symbolic link (to %s); outside node_modules none enters", stage_shown(k->path, shown),
-		stage_shown(target, shown_target));
+	r = stage_fail(k, -EPERM, pattern, "%s is a symbolic link (to %s); outside node_modules none enters",
+		       stage_shown(k->path, shown), stage_shown(target, shown_target));
 	if (strcmp(name, "node_modules") == 0)
 		diag_fix(k->d, "install the packages into a real node_modules folder (npm ci) below root");
 	else
@@ -172,7 +174,10 @@ fail_link(struct walk *k, int folder, const char *name, size_t pattern)
 static int
 fail_type(struct walk *k, unsigned char type, size_t pattern)
 {
-	const char *what = type == DT_FIFO ? "a fifo" : type == DT_SOCK ? "a socket" : type == DT_CHR || type == DT_BLK ? "a device" : "not a regular file";
+	const char *what = type == DT_FIFO                    ? "a fifo"
+			   : type == DT_SOCK                  ? "a socket"
+			   : type == DT_CHR || type == DT_BLK ? "a device"
+							      : "not a regular file";
 	char shown[256];
 	int r = stage_fail(k, -EPERM, pattern, "%s is %s; only regular files enter", stage_shown(k->path, shown), what);
 
@@ -189,13 +194,15 @@ enter(struct walk *k, struct folder *f, const char *name)
 	int fd, r;
 
 	if (f->depth + 1 >= WALK_DEPTH_MAX) {
-		r = stage_fail(k, -EMSGSIZE, SIZE_MAX, "folders are nested more than %u deep: %s", WALK_DEPTH_MAX, stage_shown(k->path, shown));
+		r = stage_fail(k, -EMSGSIZE, SIZE_MAX, "folders are nested more than %u deep: %s", WALK_DEPTH_MAX,
+			       stage_shown(k->path, shown));
 		diag_fix(k->d, "leave it out with a pattern that starts with !");
 		return r;
 	}
 	fd = openat(f->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) {
-		r = stage_fail(k, -errno, SIZE_MAX, "the folder %s cannot be opened: %s", stage_shown(k->path, shown), strerror(errno));
+		r = stage_fail(k, -errno, SIZE_MAX, "the folder %s cannot be opened: %s", stage_shown(k->path, shown),
+			       strerror(errno));
 		diag_fix(k->d, "make it readable for you, or leave it out with \"!%s/**\"", shown);
 		return r;
 	}
@@ -235,7 +242,8 @@ visit(struct walk *k, struct folder *f, const pattern_state *states, struct name
 	for (i = 0; i < k->patterns_len; i++) {
 		bool by_name = false;
 
-		f->next[i] = states[i] ? pattern_step(&k->patterns[i].p, states[i], n->text, f->in_modules, &by_name) : 0;
+		f->next[i] = states[i] ? pattern_step(&k->patterns[i].p, states[i], n->text, f->in_modules, &by_name)
+				       : 0;
 		if (k->patterns[i].p.excludes)
 			continue;
 		any |= f->next[i] != 0;
@@ -246,7 +254,8 @@ visit(struct walk *k, struct folder *f, const pattern_state *states, struct name
 		return 0;
 	r = type_of(f, n);
 	if (r < 0)
-		return r == -ENOENT ? 0 : stage_fail(k, r, SIZE_MAX, "%s cannot be looked at: %s", k->path, strerror(-r));
+		return r == -ENOENT ? 0
+				    : stage_fail(k, r, SIZE_MAX, "%s cannot be looked at: %s", k->path, strerror(-r));
 	if (n->type == DT_DIR)
 		return visit_folder(k, f, n->text);
 	taken = decide(k, f);
@@ -256,7 +265,8 @@ visit(struct walk *k, struct folder *f, const pattern_state *states, struct name
 		note_found(k, f, false);
 	if (taken == SIZE_MAX)
 		return 0;
-	return n->type == DT_REG ? stage_take_file(k, f->fd, n->text, f->in_modules, taken) : fail_type(k, n->type, taken);
+	return n->type == DT_REG ? stage_take_file(k, f->fd, n->text, f->in_modules, taken)
+				 : fail_type(k, n->type, taken);
 }
 
 static int
@@ -272,7 +282,8 @@ walk_names(struct walk *k, struct folder *f, const pattern_state *states)
 			continue;
 		len = strlen(f->names[i].text);
 		if (mark + len + 2 > sizeof(k->path)) {
-			r = stage_fail(k, -EMSGSIZE, SIZE_MAX, "a path is too long, below %s", stage_shown(k->path, shown));
+			r = stage_fail(k, -EMSGSIZE, SIZE_MAX, "a path is too long, below %s",
+				       stage_shown(k->path, shown));
 			diag_fix(k->d, "leave it out with a pattern that starts with !");
 			break;
 		}
@@ -325,7 +336,8 @@ stage_walk(struct walk *k)
 		states[i] = pattern_start(&k->patterns[i].p);
 	fd = openat(k->s->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		r = stage_fail(k, -errno, SIZE_MAX, "the application's folder %s cannot be read: %s", k->w->root, strerror(errno));
+		r = stage_fail(k, -errno, SIZE_MAX, "the application's folder %s cannot be read: %s", k->w->root,
+			       strerror(errno));
 		diag_fix(k->d, "make it readable for you");
 	} else {
 		r = walk_folder(k, fd, states, false, 0);

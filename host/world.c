@@ -56,7 +56,8 @@ list_worlds(const char *folder, char *out, size_t size)
 	out[0] = '\0';
 	for (i = 0; i < n; i++) {
 		len = strlen(all[i]->d_name);
-		if (len > sizeof(ending) - 1 && strcmp(all[i]->d_name + len - (sizeof(ending) - 1), ending) == 0 && found++ < 8 && at < size) {
+		if (len > sizeof(ending) - 1 && strcmp(all[i]->d_name + len - (sizeof(ending) - 1), ending) == 0 &&
+		    found++ < 8 && at < size) {
 			escape_text(all[i]->d_name, len, shown, sizeof(shown));
 			w = snprintf(out + at, size - at, "%s%s", at ? ", " : "", shown);
 			at += w > 0 ? (size_t)w : 0;
@@ -103,7 +104,8 @@ find_file(const char *where, char **path, struct diag *d)
 		return diag_set(d, -errno, "cannot be looked at: %s", strerror(errno));
 	}
 	folder = S_ISDIR(st.st_mode);
-	if (folder ? asprintf(path, strcmp(where, ".") == 0 ? "world.json" : "%s/world.json", where) < 0 : !(*path = strdup(where))) {
+	if (folder ? asprintf(path, strcmp(where, ".") == 0 ? "world.json" : "%s/world.json", where) < 0
+		   : !(*path = strdup(where))) {
 		*path = NULL;
 		return out_of_memory(d);
 	}
@@ -118,7 +120,8 @@ fail_size(struct diag *d, uint64_t size)
 	int r;
 
 	if (size > 0)
-		r = diag_set(d, -EMSGSIZE, "the world has %llu bytes; at most %u are read", (unsigned long long)size, WORLD_BYTES_MAX);
+		r = diag_set(d, -EMSGSIZE, "the world has %llu bytes; at most %u are read", (unsigned long long)size,
+			     WORLD_BYTES_MAX);
 	else
 		r = diag_set(d, -EMSGSIZE, "the world has more than %u bytes", WORLD_BYTES_MAX);
 	diag_fix(d, "a world describes services and checks; keep data in files that the workflow reads");
@@ -194,11 +197,13 @@ check_encoding(const struct world *w, struct diag *d)
 	} else if (n >= 3 && t[0] == 0xef && t[1] == 0xbb && t[2] == 0xbf) {
 		r = diag_set(d, -EPROTO, "the file starts with a byte order mark");
 		diag_fix(d, "save it as UTF-8 without a BOM");
-	} else if (n >= 2 && ((t[0] == 0xff && t[1] == 0xfe) || (t[0] == 0xfe && t[1] == 0xff) || t[0] == 0 || t[1] == 0)) {
+	} else if (n >= 2 &&
+		   ((t[0] == 0xff && t[1] == 0xfe) || (t[0] == 0xfe && t[1] == 0xff) || t[0] == 0 || t[1] == 0)) {
 		r = diag_set(d, -EPROTO, "the file is UTF-16 or UTF-32, not UTF-8");
 		diag_fix(d, "save it as UTF-8 without a BOM");
 	} else if ((nul = memchr(w->text, 0, n))) {
-		r = diag_set(d, -EPROTO, "there is a NUL byte at offset %zu: this is not a text file", (size_t)(nul - w->text));
+		r = diag_set(d, -EPROTO, "there is a NUL byte at offset %zu: this is not a text file",
+			     (size_t)(nul - w->text));
 		diag_fix(d, "save it as plain UTF-8 text");
 	}
 	if (r < 0)
@@ -276,9 +281,11 @@ read_name(struct wr *c, const struct cJSON *v, void *arg)
 	if (r < 0)
 		return r;
 	for (i = 0; s[i]; i++) {
-		if ((s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || (s[i] >= '0' && s[i] <= '9') || (i > 0 && strchr("._-", s[i])))
+		if ((s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || (s[i] >= '0' && s[i] <= '9') ||
+		    (i > 0 && strchr("._-", s[i])))
 			continue;
-		r = wr_fail(c, -EPROTO, "a name has letters, digits, '.', '_' and '-' only and starts with a letter or digit");
+		r = wr_fail(c, -EPROTO,
+			    "a name has letters, digits, '.', '_' and '-' only and starts with a letter or digit");
 		diag_fix(c->d, "write a name like \"refund-once\"");
 		return r;
 	}
@@ -322,13 +329,16 @@ static const struct wr_key world_keys[] = {
 	{ "seed", read_seed, 0, NULL },
 	{ "limits", world_read_limits, 0, NULL },
 	{ "root", read_root, 0, NULL },
-	{ "files", world_read_files, WR_REQUIRED, "\"files\": [ \"package.json\", \"src/**\" ]: what may enter the sandbox" },
+	{ "files", world_read_files, WR_REQUIRED,
+	  "\"files\": [ \"package.json\", \"src/**\" ]: what may enter the sandbox" },
 	{ "keep", world_read_keep, 0, NULL },
 	{ "env", world_read_env, 0, NULL },
 	{ "secrets", world_read_secrets, 0, NULL },
-	{ "services", world_read_services, WR_REQUIRED, "\"services\": [ { \"name\": \"payments\", \"kind\": \"http\", \"hosts\": [ \"payments.internal\" ], ... } ]" },
+	{ "services", world_read_services, WR_REQUIRED,
+	  "\"services\": [ { \"name\": \"payments\", \"kind\": \"http\", \"hosts\": [ \"payments.internal\" ], ... } ]" },
 	{ "workflow", world_read_workflow, WR_REQUIRED, "\"workflow\": { \"command\": [ \"node\", \"agent.mjs\" ] }" },
-	{ "checks", world_read_checks, WR_REQUIRED, "\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ]; a run without a check proves nothing" },
+	{ "checks", world_read_checks, WR_REQUIRED,
+	  "\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ]; a run without a check proves nothing" },
 	{ "sweep", NULL, WR_LATER, NULL },
 	{ "clock", NULL, WR_LATER, NULL },
 	{ "faults", NULL, WR_LATER, NULL },
@@ -354,9 +364,16 @@ world_read_text(struct world *w, struct diag *d)
 	if (!w->doc)
 		return out_of_memory(d); /* json_scan accepted the text: nothing else is left to fail */
 	w->limits = (struct world_limits){
-		.run_ms = RUN_MS_DEFAULT, .start_ms = START_MS_DEFAULT, .grace_ms = GRACE_MS_DEFAULT,
-		.memory_mb = MEMORY_MB_DEFAULT, .pids = PIDS_DEFAULT, .files = FILES_DEFAULT, .disk_mb = DISK_MB_DEFAULT,
-		.operations = OPERATIONS_DEFAULT, .output_bytes = OUTPUT_BYTES_DEFAULT, .state_bytes = STATE_BYTES_DEFAULT,
+		.run_ms = RUN_MS_DEFAULT,
+		.start_ms = START_MS_DEFAULT,
+		.grace_ms = GRACE_MS_DEFAULT,
+		.memory_mb = MEMORY_MB_DEFAULT,
+		.pids = PIDS_DEFAULT,
+		.files = FILES_DEFAULT,
+		.disk_mb = DISK_MB_DEFAULT,
+		.operations = OPERATIONS_DEFAULT,
+		.output_bytes = OUTPUT_BYTES_DEFAULT,
+		.state_bytes = STATE_BYTES_DEFAULT,
 	};
 	r = check_numbers(&c, w->doc);
 	if (r == 0)
@@ -418,11 +435,13 @@ find_root(struct world *w, struct diag *d)
 	}
 	w->root = realpath(joined, NULL);
 	if (!w->root || stat(w->root, &st) < 0)
-		r = fail_root(w, -errno, d, "there is no such folder", "root is the application's folder, relative to the world file");
+		r = fail_root(w, -errno, d, "there is no such folder",
+			      "root is the application's folder, relative to the world file");
 	else if (!S_ISDIR(st.st_mode))
 		r = fail_root(w, -ENOTDIR, d, "root is not a folder", "name the folder that holds the application");
 	else if (!is_within(folder, w->root))
-		r = fail_root(w, -EPROTO, d, "root does not contain the world file", "root may be \".\" or a folder above it, such as \"..\"");
+		r = fail_root(w, -EPROTO, d, "root does not contain the world file",
+			      "root may be \".\" or a folder above it, such as \"..\"");
 out:
 	free(joined);
 	free(folder);

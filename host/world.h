@@ -16,37 +16,37 @@ struct world_limits {
 	uint64_t output_bytes, state_bytes;
 };
 struct world_service {
-	const char *name;            /* borrowed from doc, like all strings here */
-	const struct cJSON *json;    /* the service object */
-	const struct cJSON *hosts;   /* array of strings */
+	const char *name;          /* borrowed from doc, like all strings here */
+	const struct cJSON *json;  /* the service object */
+	const struct cJSON *hosts; /* array of strings */
 	uint16_t port;
-	uint8_t address[4];          /* 127.64.0.(k+1) */
-	char url[300];               /* http://FIRST_HOST[:PORT], or http://127.0.0.1:PORT on local */
+	uint8_t address[4]; /* 127.64.0.(k+1) */
+	char url[300];      /* http://FIRST_HOST[:PORT], or http://127.0.0.1:PORT on local */
 };
 enum check_kind { CHECK_EXIT, CHECK_STDOUT, CHECK_STDERR, CHECK_CALLS, CHECK_NEVER, CHECK_STATE, CHECK_NO_EGRESS };
 struct world_check {
 	const char *id;
 	enum check_kind kind;
-	const char *because;         /* or NULL */
-	const struct cJSON *json;    /* the check object: parameters validated, read them from here */
+	const char *because;      /* or NULL */
+	const struct cJSON *json; /* the check object: parameters validated, read them from here */
 };
 struct world {
-	char *path;                  /* of the world file, as given or found; owned */
-	char *root;                  /* absolute, real path of the application's folder; owned */
-	char *text;                  /* the file's bytes, NUL-terminated; owned */
+	char *path; /* of the world file, as given or found; owned */
+	char *root; /* absolute, real path of the application's folder; owned */
+	char *text; /* the file's bytes, NUL-terminated; owned */
 	size_t text_len;
-	uint8_t sha256[32];          /* of the file's bytes */
-	struct cJSON *doc;           /* owned */
-	const char *name, *about;    /* about may be NULL */
+	uint8_t sha256[32];       /* of the file's bytes */
+	struct cJSON *doc;        /* owned */
+	const char *name, *about; /* about may be NULL */
 	uint64_t seed;
 	struct world_limits limits;
 	const struct cJSON *files, *env; /* array of patterns; object or NULL */
 	size_t services_len;
-	struct world_service *services;  /* owned array */
-	const struct cJSON *command;     /* workflow.command: array of strings, at least one */
+	struct world_service *services;      /* owned array */
+	const struct cJSON *command;         /* workflow.command: array of strings, at least one */
 	const char *cwd, *stdin_text, *node; /* or NULL */
 	size_t checks_len;
-	struct world_check *checks;      /* owned array */
+	struct world_check *checks; /* owned array */
 };
 /* Reads and validates.  where: a file, a folder with world.json, or NULL for the current folder.  0, or -errno with *d
  * filled: -ENOENT, -EMSGSIZE (over 1 MiB, too deep), -EPROTO (syntax, keys, types, contradictions), -EOPNOTSUPP (a key of

@@ -126,8 +126,10 @@ read_code(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_signal(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char *const names[] = { "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
-		"SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGXCPU", "SIGXFSZ", "SIGSYS", NULL };
+	static const char *const names[] = { "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",  "SIGTRAP",
+					     "SIGABRT", "SIGBUS",  "SIGFPE",  "SIGKILL", "SIGUSR1",
+					     "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
+					     "SIGXCPU", "SIGXFSZ", "SIGSYS",  NULL };
 	size_t which;
 
 	(void)arg;
@@ -211,7 +213,8 @@ read_json(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
 		{ "pointer", read_pointer, WR_REQUIRED, "\"pointer\": \"/status\" (\"\" is the whole document)" },
-		{ "equals", read_any, WR_REQUIRED, "\"equals\": value" }, { NULL, NULL, 0, NULL },
+		{ "equals", read_any, WR_REQUIRED, "\"equals\": value" },
+		{ NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "json", arg);
@@ -264,7 +267,8 @@ read_count_of(struct wr *c, const struct cJSON *v, void *arg)
 static int
 check_calls(struct wr *c, const struct cJSON *v)
 {
-	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(v, "exactly"), *low = cJSON_GetObjectItemCaseSensitive(v, "at_least"),
+	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(v, "exactly"),
+			   *low = cJSON_GetObjectItemCaseSensitive(v, "at_least"),
 			   *high = cJSON_GetObjectItemCaseSensitive(v, "at_most");
 	int r;
 
@@ -301,7 +305,8 @@ static int
 check_state(struct wr *c, const struct cJSON *v)
 {
 	static const char *const keys[] = { "equals", "count", "exists", NULL };
-	const struct cJSON *equals = cJSON_GetObjectItemCaseSensitive(v, "equals"), *sum = cJSON_GetObjectItemCaseSensitive(v, "sum");
+	const struct cJSON *equals = cJSON_GetObjectItemCaseSensitive(v, "equals"),
+			   *sum = cJSON_GetObjectItemCaseSensitive(v, "sum");
 	int r = need_one(c, v, keys, "\"count\": 1");
 
 	if (r < 0 || !sum || cJSON_IsNumber(equals))
@@ -323,44 +328,83 @@ read_because(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_string(c, v, 1, 1024, &k->because);
 }
 
-#define COMMON { "id", read_id, WR_REQUIRED, "\"id\": \"what-holds\"" }, { "kind", NULL, WR_REQUIRED, NULL }, \
-	{ "because", read_because, 0, NULL }, { "over", NULL, WR_LATER, NULL }, { "mode", NULL, WR_LATER, NULL }
-#define SELECTOR { "service", read_field, 0, NULL }, { "route", read_field, 0, NULL }, { "method", read_method, 0, NULL }, \
-	{ "path", read_path, 0, NULL }, { "idempotency", NULL, WR_LATER, NULL }
-#define END { NULL, NULL, 0, NULL }
+#define COMMON \
+	{ "id", read_id, WR_REQUIRED, "\"id\": \"what-holds\"" }, { "kind", NULL, WR_REQUIRED, NULL }, \
+		{ "because", read_because, 0, NULL }, { "over", NULL, WR_LATER, NULL }, \
+	{ \
+		"mode", NULL, WR_LATER, NULL \
+	}
+#define SELECTOR \
+	{ "service", read_field, 0, NULL }, { "route", read_field, 0, NULL }, { "method", read_method, 0, NULL }, \
+		{ "path", read_path, 0, NULL }, \
+	{ \
+		"idempotency", NULL, WR_LATER, NULL \
+	}
+#define END \
+	{ \
+		NULL, NULL, 0, NULL \
+	}
 
-static const struct wr_key exit_keys[] = { COMMON, { "code", read_code, 0, NULL }, { "signal", read_signal, 0, NULL }, END };
-static const struct wr_key stream_keys[] = { COMMON, { "equals", read_equals_text, 0, NULL }, { "contains", read_contains, 0, NULL },
-	{ "matches", read_matches, 0, NULL }, { "json", read_json, 0, NULL }, END };
-static const struct wr_key calls_keys[] = { COMMON, SELECTOR, { "exactly", read_count, 0, NULL }, { "at_least", read_count, 0, NULL },
-	{ "at_most", read_count, 0, NULL }, { "count", read_count_of, 0, NULL }, { "all_equal", read_pointer, 0, NULL },
-	{ "each", NULL, WR_LATER, NULL }, END };
+static const struct wr_key exit_keys[] = {
+	COMMON, { "code", read_code, 0, NULL }, { "signal", read_signal, 0, NULL }, END
+};
+static const struct wr_key stream_keys[] = { COMMON,
+					     { "equals", read_equals_text, 0, NULL },
+					     { "contains", read_contains, 0, NULL },
+					     { "matches", read_matches, 0, NULL },
+					     { "json", read_json, 0, NULL },
+					     END };
+static const struct wr_key calls_keys[] = { COMMON,
+					    SELECTOR,
+					    { "exactly", read_count, 0, NULL },
+					    { "at_least", read_count, 0, NULL },
+					    { "at_most", read_count, 0, NULL },
+					    { "count", read_count_of, 0, NULL },
+					    { "all_equal", read_pointer, 0, NULL },
+					    { "each", NULL, WR_LATER, NULL },
+					    END };
 static const struct wr_key never_keys[] = { COMMON, SELECTOR, END };
-static const struct wr_key state_keys[] = { COMMON, { "service", read_field, WR_REQUIRED, "\"service\": \"NAME\"" },
-	{ "path", read_pointer, WR_REQUIRED, "\"path\": \"/COLLECTION\"" }, { "equals", read_any, 0, NULL }, { "count", read_count, 0, NULL },
-	{ "exists", read_yes_no, 0, NULL }, { "sum", read_field, 0, NULL }, END };
+static const struct wr_key state_keys[] = { COMMON,
+					    { "service", read_field, WR_REQUIRED, "\"service\": \"NAME\"" },
+					    { "path", read_pointer, WR_REQUIRED, "\"path\": \"/COLLECTION\"" },
+					    { "equals", read_any, 0, NULL },
+					    { "count", read_count, 0, NULL },
+					    { "exists", read_yes_no, 0, NULL },
+					    { "sum", read_field, 0, NULL },
+					    END };
 static const struct wr_key no_egress_keys[] = { COMMON, END };
 
 static const struct {
 	const char *name;
 	enum check_kind kind;
-	const struct wr_key *keys;                            /* NULL: a kind of the specification that is not built yet */
-	int (*check)(struct wr *c, const struct cJSON *v);    /* what one key alone cannot tell; or NULL */
+	const struct wr_key *keys;                         /* NULL: a kind of the specification that is not built yet */
+	int (*check)(struct wr *c, const struct cJSON *v); /* what one key alone cannot tell; or NULL */
 } kinds[] = {
-	{ "exit", CHECK_EXIT, exit_keys, check_exit }, { "stdout", CHECK_STDOUT, stream_keys, check_stream },
-	{ "stderr", CHECK_STDERR, stream_keys, check_stream }, { "calls", CHECK_CALLS, calls_keys, check_calls },
-	{ "never", CHECK_NEVER, never_keys, NULL }, { "state", CHECK_STATE, state_keys, check_state },
+	{ "exit", CHECK_EXIT, exit_keys, check_exit },
+	{ "stdout", CHECK_STDOUT, stream_keys, check_stream },
+	{ "stderr", CHECK_STDERR, stream_keys, check_stream },
+	{ "calls", CHECK_CALLS, calls_keys, check_calls },
+	{ "never", CHECK_NEVER, never_keys, NULL },
+	{ "state", CHECK_STATE, state_keys, check_state },
 	{ "no-egress", CHECK_NO_EGRESS, no_egress_keys, NULL },
-	{ "order", 0, NULL, NULL }, { "unchanged", 0, NULL, NULL }, { "sql", 0, NULL, NULL }, { "relation", 0, NULL, NULL },
-	{ "process", 0, NULL, NULL }, { "jq", 0, NULL, NULL }, { "no-duplicate-effects", 0, NULL, NULL }, { "no-lost-writes", 0, NULL, NULL },
-	{ "every-write-idempotent", 0, NULL, NULL }, { "recovers-from-faults", 0, NULL, NULL },
+	{ "order", 0, NULL, NULL },
+	{ "unchanged", 0, NULL, NULL },
+	{ "sql", 0, NULL, NULL },
+	{ "relation", 0, NULL, NULL },
+	{ "process", 0, NULL, NULL },
+	{ "jq", 0, NULL, NULL },
+	{ "no-duplicate-effects", 0, NULL, NULL },
+	{ "no-lost-writes", 0, NULL, NULL },
+	{ "every-write-idempotent", 0, NULL, NULL },
+	{ "recovers-from-faults", 0, NULL, NULL },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static int
 read_id(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char *const built_in[] = { "faults-fired", "no-unmatched", "within-limits", "twins-answered", NULL };
+	static const char *const built_in[] = { "faults-fired", "no-unmatched", "within-limits", "twins-answered",
+						NULL };
 	struct world_check *k = arg;
 	size_t i;
 	int r = wr_string(c, v, 1, 64, &k->id);
@@ -459,166 +503,4 @@ world_read_checks(struct wr *c, const struct cJSON *v, void *arg)
 	if (!c->w->checks)
 		return diag_set(c->d, -ENOMEM, "not enough memory");
 	return wr_array(c, v, 1, CHECKS_MAX, "checks", read_check, arg);
-}
-
-/* ---- what checks name ------------------------------------------------------------------------------------------------- */
-
-static int
-check_service(struct wr *c, const char *name, const struct world_service **out)
-{
-	struct nearest n;
-	size_t i, mark;
-	int r;
-
-	nearest_init(&n, name);
-	for (i = 0; i < c->w->services_len; i++) {
-		*out = &c->w->services[i];
-		if (strcmp((*out)->name, name) == 0)
-			return 0;
-		nearest_offer(&n, (*out)->name);
-	}
-	mark = wr_enter(c, "service");
-	r = wr_fail(c, -EPROTO, "there is no service \"%s\"", name);
-	if (n.best)
-		diag_fix(c->d, "did you mean \"%s\"?", n.best);
-	else
-		diag_fix(c->d, "name a service of this world");
-	wr_leave(c, mark);
-	return r;
-}
-
-/* Whether a route, which may be a short form for five, has the id.  Offers its ids as near words. */
-static bool
-has_route_id(const struct cJSON *route, const char *id, char near[static 96], struct nearest *n)
-{
-	static const char *const verbs[] = { "list", "get", "create", "update", "delete" };
-	const struct cJSON *m = cJSON_GetObjectItemCaseSensitive(route, "id");
-	char text[96];
-	size_t i;
-
-	for (i = 0; i < (m ? 1 : sizeof(verbs) / sizeof(verbs[0])); i++) {
-		if (m)
-			(void)snprintf(text, sizeof(text), "%s", m->valuestring);
-		else
-			(void)snprintf(text, sizeof(text), "%s.%s", cJSON_GetObjectItemCaseSensitive(route, "resource")->valuestring, verbs[i]);
-		if (strcmp(text, id) == 0)
-			return true;
-		nearest_offer(n, text);
-		if (n->best == text) {
-			memcpy(near, text, sizeof(text));
-			n->best = near;
-		}
-	}
-	return false;
-}
-
-static int
-check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
-{
-	const struct cJSON *route = cJSON_GetObjectItemCaseSensitive(v, "route"), *m;
-	char near[96] = "";
-	struct nearest n;
-	size_t mark;
-	int r;
-
-	if (!route)
-		return 0;
-	mark = wr_enter(c, "route");
-	if (!s) {
-		r = wr_fail_key(c, -EPROTO, "\"route\" stands without \"service\"");
-		diag_fix(c->d, "add \"service\": \"NAME\": ids of routes are unique within a service only");
-		wr_leave(c, mark);
-		return r;
-	}
-	nearest_init(&n, route->valuestring);
-	cJSON_ArrayForEach(m, cJSON_GetObjectItemCaseSensitive(s->json, "routes")) {
-		if (has_route_id(m, route->valuestring, near, &n)) {
-			wr_leave(c, mark);
-			return 0;
-		}
-	}
-	r = wr_fail(c, -EPROTO, "service \"%s\" has no route \"%s\"", s->name, route->valuestring);
-	if (n.best)
-		diag_fix(c->d, "did you mean \"%s\"?", near);
-	else
-		diag_fix(c->d, "name the id of a route of this service");
-	wr_leave(c, mark);
-	return r;
-}
-
-static int
-check_state_path(struct wr *c, const struct cJSON *v, const struct world_service *s)
-{
-	const char *path = cJSON_GetObjectItemCaseSensitive(v, "path")->valuestring;
-	const struct cJSON *state = cJSON_GetObjectItemCaseSensitive(s->json, "state"), *m;
-	size_t len = *path ? strcspn(path + 1, "/") : 0, mark;
-	char name[96];
-	struct nearest n;
-	int r;
-
-	(void)snprintf(name, sizeof(name), "%.*s", (int)(len < 90 ? len : 90), *path ? path + 1 : "");
-	nearest_init(&n, name);
-	for (m = state ? state->child : NULL; m; m = m->next) {
-		if (*path && strcmp(m->string, name) == 0)
-			return 0;
-		nearest_offer(&n, m->string);
-	}
-	mark = wr_enter(c, "path");
-	r = wr_fail(c, -EPROTO, *path ? "service \"%s\" has no collection \"%s\"" : "the path must start with a collection of service \"%s\"", s->name, name);
-	if (n.best)
-		diag_fix(c->d, "did you mean \"/%s\"?", n.best);
-	else
-		diag_fix(c->d, "write \"/COLLECTION\", \"/COLLECTION/ROW-ID\" or \"/COLLECTION/ROW-ID/field\"");
-	wr_leave(c, mark);
-	return r;
-}
-
-/* A sum, and a count, are over something that can hold several. */
-static int
-check_state_shape(struct wr *c, const struct cJSON *v)
-{
-	const struct cJSON *sum = cJSON_GetObjectItemCaseSensitive(v, "sum");
-	const char *path = cJSON_GetObjectItemCaseSensitive(v, "path")->valuestring;
-	size_t mark;
-	int r;
-
-	if (!sum || !strchr(path + 1, '/'))
-		return 0;
-	mark = wr_enter(c, "path");
-	r = wr_fail(c, -EPROTO, "a sum is over the rows of a collection");
-	diag_fix(c->d, "end the path with the collection: \"%.*s\"", (int)(1 + strcspn(path + 1, "/")), path);
-	wr_leave(c, mark);
-	return r;
-}
-
-int
-world_check_references(struct wr *c)
-{
-	const struct world_service *s;
-	const struct cJSON *name;
-	size_t i, outer, inner;
-	int r = 0;
-
-	outer = wr_enter(c, "checks");
-	for (i = 0; i < c->w->checks_len && r == 0; i++) {
-		const struct world_check *k = &c->w->checks[i];
-
-		if (k->kind != CHECK_CALLS && k->kind != CHECK_NEVER && k->kind != CHECK_STATE)
-			continue;
-		inner = wr_enter_index(c, i);
-		name = cJSON_GetObjectItemCaseSensitive(k->json, "service");
-		s = NULL;
-		if (name)
-			r = check_service(c, name->valuestring, &s);
-		if (r == 0 && k->kind == CHECK_STATE) {
-			r = check_state_path(c, k->json, s);
-			if (r == 0)
-				r = check_state_shape(c, k->json);
-		} else if (r == 0) {
-			r = check_route(c, k->json, s);
-		}
-		wr_leave(c, inner);
-	}
-	wr_leave(c, outer);
-	return r;
 }

@@ -102,7 +102,9 @@ static int
 read_secret(struct wr *c, const struct cJSON *v)
 {
 	static const struct wr_key keys[] = {
-		{ "like", read_like, WR_REQUIRED, "\"like\": \"alnum\"" }, { "length", read_length, 0, NULL }, { NULL, NULL, 0, NULL },
+		{ "like", read_like, WR_REQUIRED, "\"like\": \"alnum\"" },
+		{ "length", read_length, 0, NULL },
+		{ NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *length;
 	size_t like = 0, mark;
@@ -190,8 +192,12 @@ check_secret(struct wr *c, const struct expand_part *p)
 		if (m && uses_secret(m->valuestring, p))
 			return 0;
 	}
-	r = wr_fail(c, -EPROTO, "no service accepts secret.%.*s and \"secrets\" does not declare it", (int)p->len, p->text);
-	diag_fix(c->d, "name it in a service's auth.accept, or declare it: \"secrets\": { \"%.*s\": { \"like\": \"alnum\" } }", (int)p->len, p->text);
+	r = wr_fail(c, -EPROTO, "no service accepts secret.%.*s and \"secrets\" does not declare it", (int)p->len,
+		    p->text);
+	diag_fix(
+		c->d,
+		"name it in a service's auth.accept, or declare it: \"secrets\": { \"%.*s\": { \"like\": \"alnum\" } }",
+		(int)p->len, p->text);
 	return r;
 }
 
@@ -242,7 +248,8 @@ world_check_host_template(struct wr *c, const char *text, bool run_names)
 		e = wr_fail(c, -EPROTO, "\"{{\" without \"}}\": %s", shown);
 	else
 		e = wr_fail(c, -EPROTO, "\"%s\" is not known here", shown);
-	diag_fix(c->d, "here stand secret.NAME, service.NAME.url, service.NAME.host, service.NAME.port%s", run_names ? ", run.id, seed" : "");
+	diag_fix(c->d, "here stand secret.NAME, service.NAME.url, service.NAME.host, service.NAME.port%s",
+		 run_names ? ", run.id, seed" : "");
 	return e;
 }
 

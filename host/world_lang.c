@@ -81,7 +81,8 @@ sets_variable(const struct cJSON *route, const char *name)
 {
 	const struct cJSON *e, *v;
 
-	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(route, "do")) {
+	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(route, "do"))
+	{
 		v = cJSON_GetObjectItemCaseSensitive(e, "set");
 		if (cJSON_IsString(v) && strcmp(v->valuestring, name) == 0)
 			return true;
@@ -95,9 +96,7 @@ check_variable(struct wr *c, const struct wr_scope *s, const char *name)
 	const struct cJSON *route;
 	int r;
 
-	cJSON_ArrayForEach(route, s->routes)
-		if (sets_variable(route, name))
-			return 0;
+	cJSON_ArrayForEach(route, s->routes) if (sets_variable(route, name)) return 0;
 	r = wr_fail(c, -EPROTO, "no effect of this service sets vars.%s", name);
 	diag_fix(c->d, "set it in some route's \"do\": { \"set\": \"%s\", \"to\": ... }", name);
 	return r;
@@ -106,7 +105,8 @@ check_variable(struct wr *c, const struct wr_scope *s, const char *name)
 static int
 check_request_field(struct wr *c, const char *name)
 {
-	static const char *const fields[] = { "method", "target", "path", "query", "headers", "body", "form", "key", NULL };
+	static const char *const fields[] = { "method", "target", "path", "query", "headers",
+					      "body",   "form",   "key",  NULL };
 	struct nearest n;
 	size_t i;
 	int r;
@@ -121,7 +121,9 @@ check_request_field(struct wr *c, const char *name)
 	if (n.best)
 		diag_fix(c->d, "did you mean request.%s?", n.best);
 	else
-		diag_fix(c->d, "write request.method, .target, .path.PARAM, .query.NAME, .headers['name'], .body, .form or .key");
+		diag_fix(
+			c->d,
+			"write request.method, .target, .path.PARAM, .query.NAME, .headers['name'], .body, .form or .key");
 	return r;
 }
 
@@ -156,7 +158,8 @@ check_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, 
 
 	if (is_root(e, n->a, "state") || is_root(e, n->a, "vars")) {
 		if (!written) {
-			r = wr_fail(c, -EPROTO, "what stands after \"%.*s\" must be a name", (int)e->nodes[n->a].len, e->nodes[n->a].text);
+			r = wr_fail(c, -EPROTO, "what stands after \"%.*s\" must be a name", (int)e->nodes[n->a].len,
+				    e->nodes[n->a].text);
 			diag_fix(c->d, "write state.COLLECTION or vars.NAME");
 			return r;
 		}
@@ -191,7 +194,8 @@ check_aggregate(struct wr *c, const struct lang_expr *e, const struct lang_node 
 		if (k == 3 || (n->fn == LANG_COUNT && k == 2) || e->nodes[i].op == LANG_STRING)
 			continue;
 		r = wr_fail(c, -EPROTO, "argument %u of %s is the name of a field, in quotes", k + 1, fn);
-		diag_fix(c->d, "write %s(state.COLLECTION, 'field'%s)", fn, n->fn == LANG_COUNT ? ", value" : ", 'field', value");
+		diag_fix(c->d, "write %s(state.COLLECTION, 'field'%s)", fn,
+			 n->fn == LANG_COUNT ? ", value" : ", 'field', value");
 		return r;
 	}
 	return 0;
@@ -209,7 +213,8 @@ check_bare(struct wr *c, const struct lang_expr *e)
 		if (e->nodes[i].op == LANG_FIELD || e->nodes[i].op == LANG_INDEX)
 			below[e->nodes[i].a] = true;
 	for (i = 0; i < e->nodes_len; i++) {
-		if (below[i] || !(is_root(e, (uint8_t)i, "state") || is_root(e, (uint8_t)i, "vars") || is_root(e, (uint8_t)i, "request")))
+		if (below[i] || !(is_root(e, (uint8_t)i, "state") || is_root(e, (uint8_t)i, "vars") ||
+				  is_root(e, (uint8_t)i, "request")))
 			continue;
 		r = wr_fail(c, -EPROTO, "\"%.*s\" alone is no value", (int)e->nodes[i].len, e->nodes[i].text);
 		diag_fix(c->d, "write a part of it, such as request.body, state.COLLECTION, vars.NAME");
@@ -318,6 +323,7 @@ is_one_template(const struct cJSON *v)
 	size_t before, len, used;
 	const char *expr;
 
-	return cJSON_IsString(v) && lang_template_next(v->valuestring, strlen(v->valuestring), &before, &expr, &len, &used) == 1 &&
+	return cJSON_IsString(v) &&
+	       lang_template_next(v->valuestring, strlen(v->valuestring), &before, &expr, &len, &used) == 1 &&
 	       before == 0 && v->valuestring[used] == '\0';
 }

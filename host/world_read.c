@@ -57,8 +57,7 @@ wr_leave(struct wr *c, size_t mark)
 	c->at[mark] = '\0';
 }
 
-static int __attribute__((format(printf, 4, 0)))
-fail(struct wr *c, int err, bool key, const char *format, va_list ap)
+static int __attribute__((format(printf, 4, 0))) fail(struct wr *c, int err, bool key, const char *format, va_list ap)
 {
 	(void)vsnprintf(c->d->problem, sizeof(c->d->problem), format, ap);
 	c->d->fix[0] = '\0';

@@ -17,7 +17,7 @@ struct wr {
 	struct world *w;
 	struct diag *d;
 	size_t at_len;
-	char at[1024];               /* JSON Pointer of the value being read; too deep or long a name is cut */
+	char at[1024]; /* JSON Pointer of the value being read; too deep or long a name is cut */
 };
 /* Steps into a member or an element; wr_leave(c, the value wr_enter returned) steps out. */
 size_t wr_enter(struct wr *c, const char *key) __attribute__((nonnull));
@@ -34,10 +34,10 @@ int wr_fail_later(struct wr *c, const char *what) __attribute__((nonnull));
 typedef int wr_read_fn(struct wr *c, const struct cJSON *v, void *arg);
 enum wr_flag { WR_REQUIRED = 1, WR_LATER = 2 };
 struct wr_key {
-	const char *name;            /* NULL ends the table */
-	wr_read_fn *read;            /* NULL: the caller reads it */
+	const char *name; /* NULL ends the table */
+	wr_read_fn *read; /* NULL: the caller reads it */
 	unsigned flags;
-	const char *fix;             /* of WR_REQUIRED: what to add; NULL: nothing to say */
+	const char *fix; /* of WR_REQUIRED: what to add; NULL: nothing to say */
 };
 /* Reads an object by its table: -EPROTO for another type, an unknown key or a missing one; -EOPNOTSUPP for WR_LATER. */
 int wr_object(struct wr *c, const struct cJSON *v, const struct wr_key *keys, const char *what, void *arg)
@@ -46,11 +46,14 @@ int wr_object(struct wr *c, const struct cJSON *v, const struct wr_key *keys, co
 int wr_array(struct wr *c, const struct cJSON *v, size_t min, size_t max, const char *what, wr_read_fn *each, void *arg)
 	__attribute__((warn_unused_result, nonnull(1, 2, 5, 6)));
 /* A string of min..max bytes; *out borrowed. */
-int wr_string(struct wr *c, const struct cJSON *v, size_t min, size_t max, const char **out) __attribute__((warn_unused_result, nonnull));
-int wr_integer(struct wr *c, const struct cJSON *v, uint64_t min, uint64_t max, uint64_t *out) __attribute__((warn_unused_result, nonnull));
+int wr_string(struct wr *c, const struct cJSON *v, size_t min, size_t max, const char **out)
+	__attribute__((warn_unused_result, nonnull));
+int wr_integer(struct wr *c, const struct cJSON *v, uint64_t min, uint64_t max, uint64_t *out)
+	__attribute__((warn_unused_result, nonnull));
 int wr_bool(struct wr *c, const struct cJSON *v, bool *out) __attribute__((warn_unused_result, nonnull));
 /* One of words (NULL ends them); *out its index. */
-int wr_word(struct wr *c, const struct cJSON *v, const char *const *words, size_t *out) __attribute__((warn_unused_result, nonnull));
+int wr_word(struct wr *c, const struct cJSON *v, const char *const *words, size_t *out)
+	__attribute__((warn_unused_result, nonnull));
 /* "an object", "a string", ... */
 const char *wr_type(const struct cJSON *v) __attribute__((nonnull, returns_nonnull));
 /* A wr_read_fn that accepts any string of at most 4 KiB. */
@@ -63,10 +66,10 @@ bool is_identifier(const char *s, bool dash) __attribute__((nonnull));
 int world_read_text(struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
 
 /* ---- the subjects; each file reads one part and leaves c->at as it was ---------------------------------------------- */
-int world_read_limits(struct wr *c, const struct cJSON *v, void *arg);   /* world_workflow.c */
-int world_read_files(struct wr *c, const struct cJSON *v, void *arg);    /* world_files.c */
+int world_read_limits(struct wr *c, const struct cJSON *v, void *arg); /* world_workflow.c */
+int world_read_files(struct wr *c, const struct cJSON *v, void *arg);  /* world_files.c */
 int world_read_keep(struct wr *c, const struct cJSON *v, void *arg);
-int world_read_env(struct wr *c, const struct cJSON *v, void *arg);      /* world_env.c */
+int world_read_env(struct wr *c, const struct cJSON *v, void *arg); /* world_env.c */
 int world_read_secrets(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_services(struct wr *c, const struct cJSON *v, void *arg); /* world_services.c */
 int world_read_workflow(struct wr *c, const struct cJSON *v, void *arg); /* world_workflow.c */
@@ -74,26 +77,29 @@ int world_read_checks(struct wr *c, const struct cJSON *v, void *arg);   /* worl
 /* After all parts: templates of env, which may name services and secrets that stand below it. */
 int world_check_env(struct wr *c) __attribute__((warn_unused_result, nonnull));
 /* A template of the host (env, auth.accept): only names that exist.  run_names: run.id and seed may stand in it. */
-int world_check_host_template(struct wr *c, const char *text, bool run_names) __attribute__((warn_unused_result, nonnull));
-int world_read_routes(struct wr *c, const struct cJSON *service) __attribute__((warn_unused_result, nonnull)); /* world_routes.c */
+int world_check_host_template(struct wr *c, const char *text, bool run_names)
+	__attribute__((warn_unused_result, nonnull));
+int world_read_routes(struct wr *c, const struct cJSON *service)
+	__attribute__((warn_unused_result, nonnull)); /* world_routes.c */
 /* Checks name services and routes that may stand below them. */
-int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_checks.c */
+int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_names.c */
 /* -EPROTO when every check holds before anything ran. */
 int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_vacuous.c */
 
 /* ---- what the language may name (world_lang.c) ----------------------------------------------------------------------- */
 #define SCOPE_BOUND_MAX 64u
 struct wr_scope {
-	const struct cJSON *state;   /* the service's collections, or NULL */
-	const struct cJSON *routes;  /* for the variables its effects set */
-	const char *path;            /* the route's path pattern */
+	const struct cJSON *state;  /* the service's collections, or NULL */
+	const struct cJSON *routes; /* for the variables its effects set */
+	const char *path;           /* the route's path pattern */
 	size_t bound_len;
 	const char *bound[SCOPE_BOUND_MAX];
 };
 /* An expression: syntax, names, collections, variables, path parameters. */
 int wr_expr(struct wr *c, const struct cJSON *v, const struct wr_scope *s) __attribute__((warn_unused_result, nonnull));
 /* Every template in every string of v. */
-int wr_templates(struct wr *c, const struct cJSON *v, const struct wr_scope *s) __attribute__((warn_unused_result, nonnull));
+int wr_templates(struct wr *c, const struct cJSON *v, const struct wr_scope *s)
+	__attribute__((warn_unused_result, nonnull));
 /* v is a string that is one template and nothing else. */
 bool is_one_template(const struct cJSON *v) __attribute__((nonnull));
 /* pattern ("/charges/{id}") has a parameter of this name. */

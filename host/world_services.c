@@ -56,7 +56,8 @@ host_problem(const char *s, const char **fix)
 	if (strspn(last, "0123456789") == strlen(last) || (last[0] == '0' && last[1] == 'x'))
 		return "this is an IP address (or would be read as one), not a host name";
 	*fix = "give the service a name of its own, such as \"payments.internal\"";
-	if (strcmp(s, "localhost") == 0 || ends_in(s, ".localhost") || strcmp(s, "ip6-localhost") == 0 || strcmp(s, "localhost.localdomain") == 0)
+	if (strcmp(s, "localhost") == 0 || ends_in(s, ".localhost") || strcmp(s, "ip6-localhost") == 0 ||
+	    strcmp(s, "localhost.localdomain") == 0)
 		return "this name always means the machine itself";
 	if (labels == 2 && strcmp(last, "local") == 0)
 		return "names of one label under .local belong to multicast DNS";
@@ -82,8 +83,11 @@ check_host_twice(struct wr *c, const struct cJSON *v, const struct cJSON *hosts)
 		for (h = c->w->services[i].hosts->child; h; h = h->next) {
 			if (strcmp(h->valuestring, v->valuestring) != 0)
 				continue;
-			r = wr_fail(c, -EPROTO, "host \"%s\" belongs to service \"%s\" already", v->valuestring, c->w->services[i].name);
-			diag_fix(c->d, "one host is one service: give them different names, or put their routes into one service");
+			r = wr_fail(c, -EPROTO, "host \"%s\" belongs to service \"%s\" already", v->valuestring,
+				    c->w->services[i].name);
+			diag_fix(
+				c->d,
+				"one host is one service: give them different names, or put their routes into one service");
 			return r;
 		}
 	}
@@ -236,8 +240,10 @@ static int
 read_auth(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "scheme", read_scheme, WR_REQUIRED, "\"scheme\": \"bearer\"" }, { "header", read_header, 0, NULL },
-		{ "accept", read_accept, WR_REQUIRED, "\"accept\": \"{{secret.NAME}}\"" }, { NULL, NULL, 0, NULL },
+		{ "scheme", read_scheme, WR_REQUIRED, "\"scheme\": \"bearer\"" },
+		{ "header", read_header, 0, NULL },
+		{ "accept", read_accept, WR_REQUIRED, "\"accept\": \"{{secret.NAME}}\"" },
+		{ NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *header;
 	size_t scheme = 0;
@@ -394,13 +400,25 @@ static const struct wr_key service_keys[] = {
 	{ "name", read_name, WR_REQUIRED, "\"name\": \"payments\"" },
 	{ "kind", NULL, WR_REQUIRED, "\"kind\": \"http\"" },
 	{ "hosts", read_hosts, WR_REQUIRED, "\"hosts\": [ \"payments.internal\" ]" },
-	{ "port", read_port, 0, NULL }, { "auth", read_auth, 0, NULL }, { "state", read_state, 0, NULL },
-	{ "routes", NULL, 0, NULL }, { "unmatched", read_unmatched, 0, NULL },
-	{ "tls", NULL, WR_LATER, NULL }, { "profile", NULL, WR_LATER, NULL }, { "variables", NULL, WR_LATER, NULL },
-	{ "idempotency", NULL, WR_LATER, NULL }, { "rate_limit", NULL, WR_LATER, NULL }, { "events", NULL, WR_LATER, NULL },
-	{ "script", NULL, WR_LATER, NULL }, { "validate", NULL, WR_LATER, NULL }, { "init", NULL, WR_LATER, NULL },
-	{ "role", NULL, WR_LATER, NULL }, { "database", NULL, WR_LATER, NULL }, { "statements", NULL, WR_LATER, NULL },
-	{ "volatile", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
+	{ "port", read_port, 0, NULL },
+	{ "auth", read_auth, 0, NULL },
+	{ "state", read_state, 0, NULL },
+	{ "routes", NULL, 0, NULL },
+	{ "unmatched", read_unmatched, 0, NULL },
+	{ "tls", NULL, WR_LATER, NULL },
+	{ "profile", NULL, WR_LATER, NULL },
+	{ "variables", NULL, WR_LATER, NULL },
+	{ "idempotency", NULL, WR_LATER, NULL },
+	{ "rate_limit", NULL, WR_LATER, NULL },
+	{ "events", NULL, WR_LATER, NULL },
+	{ "script", NULL, WR_LATER, NULL },
+	{ "validate", NULL, WR_LATER, NULL },
+	{ "init", NULL, WR_LATER, NULL },
+	{ "role", NULL, WR_LATER, NULL },
+	{ "database", NULL, WR_LATER, NULL },
+	{ "statements", NULL, WR_LATER, NULL },
+	{ "volatile", NULL, WR_LATER, NULL },
+	{ NULL, NULL, 0, NULL },
 };
 
 static int
@@ -444,7 +462,8 @@ world_read_services(struct wr *c, const struct cJSON *v, void *arg)
 {
 	int n = cJSON_IsArray(v) ? cJSON_GetArraySize(v) : 0;
 
-	c->w->services = calloc(n > 0 && n <= (int)PLAN_SERVICES_MAX ? (size_t)n : PLAN_SERVICES_MAX, sizeof(*c->w->services));
+	c->w->services = calloc(n > 0 && n <= (int)PLAN_SERVICES_MAX ? (size_t)n : PLAN_SERVICES_MAX,
+				sizeof(*c->w->services));
 	if (!c->w->services)
 		return diag_set(c->d, -ENOMEM, "not enough memory");
 	return wr_array(c, v, 1, PLAN_SERVICES_MAX, "services", read_service, arg);
@@ -462,7 +481,9 @@ warn_host_names(const struct world *w)
 		for (i = 0; i < w->services_len; i++)
 			for (h = w->services[i].hosts->child; h; h = h->next)
 				if (strstr(v->valuestring, h->valuestring))
-					log_line(LOG_LEVEL_WARN, "env.%s names the host %s, which nothing resolves on local: write {{service.%s.url}}",
+					log_line(
+						LOG_LEVEL_WARN,
+						"env.%s names the host %s, which nothing resolves on local: write {{service.%s.url}}",
 						v->string, h->valuestring, w->services[i].name);
 }
 
@@ -477,7 +498,8 @@ world_check_local(const struct world *w, struct diag *d)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/checks/%zu", i);
 		world_place(w, pointer, false, d);
-		diag_set(d, -EOPNOTSUPP, "no-egress cannot be judged on local: nothing there keeps the workflow from the network");
+		diag_set(d, -EOPNOTSUPP,
+			 "no-egress cannot be judged on local: nothing there keeps the workflow from the network");
 		diag_fix(d, "use another runtime (--runtime namespace), or take the check out");
 		return -EOPNOTSUPP;
 	}
@@ -486,8 +508,11 @@ world_check_local(const struct world *w, struct diag *d)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/services/%zu/port", i);
 		world_place(w, pointer, true, d);
-		diag_set(d, -EOPNOTSUPP, "a port of its own cannot be had on local: each service gets a free port of this machine");
-		diag_fix(d, "use another runtime (--runtime namespace), or take \"port\" out and use {{service.%s.url}}", w->services[i].name);
+		diag_set(d, -EOPNOTSUPP,
+			 "a port of its own cannot be had on local: each service gets a free port of this machine");
+		diag_fix(d,
+			 "use another runtime (--runtime namespace), or take \"port\" out and use {{service.%s.url}}",
+			 w->services[i].name);
 		return -EOPNOTSUPP;
 	}
 	warn_host_names(w);

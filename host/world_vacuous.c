@@ -20,7 +20,8 @@ step(const struct cJSON *v, const char *token, bool rows)
 	if (!cJSON_IsArray(v))
 		return NULL;
 	if (rows) {
-		cJSON_ArrayForEach(m, v) {
+		cJSON_ArrayForEach(m, v)
+		{
 			id = cJSON_GetObjectItemCaseSensitive(m, "id");
 			if (id && strcmp(id->valuestring, token) == 0)
 				return m;
@@ -60,7 +61,8 @@ sum_is(const struct cJSON *rows, const char *field, double want)
 	const struct cJSON *m, *f;
 	double all = 0;
 
-	cJSON_ArrayForEach(m, rows) {
+	cJSON_ArrayForEach(m, rows)
+	{
 		f = *field == '/' ? resolve(m, field) : cJSON_GetObjectItemCaseSensitive(m, field);
 		if (f && !cJSON_IsNumber(f))
 			return false;
@@ -73,13 +75,16 @@ static bool
 state_holds(const struct wr *c, const struct cJSON *check)
 {
 	const char *service = cJSON_GetObjectItemCaseSensitive(check, "service")->valuestring;
-	const struct cJSON *v = NULL, *equals = cJSON_GetObjectItemCaseSensitive(check, "equals"), *count = cJSON_GetObjectItemCaseSensitive(check, "count"),
-			   *sum = cJSON_GetObjectItemCaseSensitive(check, "sum"), *exists = cJSON_GetObjectItemCaseSensitive(check, "exists");
+	const struct cJSON *v = NULL, *equals = cJSON_GetObjectItemCaseSensitive(check, "equals"),
+			   *count = cJSON_GetObjectItemCaseSensitive(check, "count"),
+			   *sum = cJSON_GetObjectItemCaseSensitive(check, "sum"),
+			   *exists = cJSON_GetObjectItemCaseSensitive(check, "exists");
 	size_t i;
 
 	for (i = 0; i < c->w->services_len; i++)
 		if (strcmp(c->w->services[i].name, service) == 0)
-			v = resolve(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"), cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring);
+			v = resolve(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"),
+				    cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring);
 	if (exists)
 		return cJSON_IsTrue(exists) == (v != NULL);
 	if (!v)
@@ -103,7 +108,8 @@ stream_holds(const struct cJSON *check)
 static bool
 calls_hold(const struct cJSON *check)
 {
-	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(check, "exactly"), *low = cJSON_GetObjectItemCaseSensitive(check, "at_least"),
+	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(check, "exactly"),
+			   *low = cJSON_GetObjectItemCaseSensitive(check, "at_least"),
 			   *high = cJSON_GetObjectItemCaseSensitive(check, "at_most");
 
 	if (exactly)
@@ -143,8 +149,11 @@ world_check_vacuous(struct wr *c)
 		if (!holds_at_first(c, &c->w->checks[i]))
 			return 0;
 	mark = wr_enter(c, "checks");
-	r = wr_fail_key(c, -EPROTO, "every check holds already when nothing has run, so a workflow that does nothing would pass");
-	diag_fix(c->d, "add a check that only the workflow's work can make true, such as { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
+	r = wr_fail_key(c, -EPROTO,
+			"every check holds already when nothing has run, so a workflow that does nothing would pass");
+	diag_fix(
+		c->d,
+		"add a check that only the workflow's work can make true, such as { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
 	wr_leave(c, mark);
 	return r;
 }

@@ -46,7 +46,7 @@ read_limit(struct wr *c, const struct cJSON *v, void *arg)
 	for (i = 0; i < sizeof(small_limits) / sizeof(small_limits[0]); i++)
 		if (strcmp(v->string, small_limits[i].name) == 0)
 			return read_small(c, v, small_limits[i].min, small_limits[i].max,
-				(uint32_t *)(void *)((char *)&c->w->limits + small_limits[i].offset));
+					  (uint32_t *)(void *)((char *)&c->w->limits + small_limits[i].offset));
 	if (strcmp(v->string, "output_bytes") == 0)
 		return wr_integer(c, v, 1, 16ull << 30, &c->w->limits.output_bytes);
 	return wr_integer(c, v, 4096, 1ull << 30, &c->w->limits.state_bytes);
@@ -56,11 +56,19 @@ int
 world_read_limits(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "run_ms", read_limit, 0, NULL }, { "start_ms", read_limit, 0, NULL }, { "idle_ms", read_limit, 0, NULL },
-		{ "grace_ms", read_limit, 0, NULL }, { "memory_mb", read_limit, 0, NULL }, { "pids", read_limit, 0, NULL },
-		{ "files", read_limit, 0, NULL }, { "disk_mb", read_limit, 0, NULL }, { "operations", read_limit, 0, NULL },
-		{ "output_bytes", read_limit, 0, NULL }, { "state_bytes", read_limit, 0, NULL },
-		{ "trigger_ms", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
+		{ "run_ms", read_limit, 0, NULL },
+		{ "start_ms", read_limit, 0, NULL },
+		{ "idle_ms", read_limit, 0, NULL },
+		{ "grace_ms", read_limit, 0, NULL },
+		{ "memory_mb", read_limit, 0, NULL },
+		{ "pids", read_limit, 0, NULL },
+		{ "files", read_limit, 0, NULL },
+		{ "disk_mb", read_limit, 0, NULL },
+		{ "operations", read_limit, 0, NULL },
+		{ "output_bytes", read_limit, 0, NULL },
+		{ "state_bytes", read_limit, 0, NULL },
+		{ "trigger_ms", NULL, WR_LATER, NULL },
+		{ NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "limits", arg);
@@ -147,7 +155,8 @@ read_exit(struct wr *c, const struct cJSON *v, void *arg)
 
 	(void)arg;
 	if (r == 0 && !exit) {
-		r = wr_fail(c, -EOPNOTSUPP, "ends.exit false is not supported by this version: a run ends when the workflow exits");
+		r = wr_fail(c, -EOPNOTSUPP,
+			    "ends.exit false is not supported by this version: a run ends when the workflow exits");
 		diag_fix(c->d, "write \"exit\": true, or take \"ends\" out");
 	}
 	return r;
@@ -157,8 +166,11 @@ static int
 read_ends(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "exit", read_exit, WR_REQUIRED, "\"exit\": true" }, { "triggers", NULL, WR_LATER, NULL }, { "when", NULL, WR_LATER, NULL },
-		{ "settle_ms", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
+		{ "exit", read_exit, WR_REQUIRED, "\"exit\": true" },
+		{ "triggers", NULL, WR_LATER, NULL },
+		{ "when", NULL, WR_LATER, NULL },
+		{ "settle_ms", NULL, WR_LATER, NULL },
+		{ NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "ends", arg);
@@ -169,8 +181,13 @@ world_read_workflow(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
 		{ "command", read_command, WR_REQUIRED, "\"command\": [ \"node\", \"agent.mjs\" ]" },
-		{ "cwd", read_cwd, 0, NULL }, { "stdin", read_stdin, 0, NULL }, { "node", read_node, 0, NULL }, { "ends", read_ends, 0, NULL },
-		{ "ready", NULL, WR_LATER, NULL }, { "trigger", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
+		{ "cwd", read_cwd, 0, NULL },
+		{ "stdin", read_stdin, 0, NULL },
+		{ "node", read_node, 0, NULL },
+		{ "ends", read_ends, 0, NULL },
+		{ "ready", NULL, WR_LATER, NULL },
+		{ "trigger", NULL, WR_LATER, NULL },
+		{ NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "workflow", arg);

@@ -49,14 +49,17 @@ test_values(const struct cred *c, const struct cred *again)
 	bool sorted = true;
 	size_t i;
 
-	ok(strncmp(v, "at_test_", 8) == 0 && strlen(v) == 40 && strspn(v + 8, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 32, "generic shape");
+	ok(strncmp(v, "at_test_", 8) == 0 && strlen(v) == 40 &&
+		   strspn(v + 8, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 32,
+	   "generic shape");
 	v = secret(c, "h")->value;
 	ok(strlen(v) == 40 && strspn(v, "0123456789abcdef") == 40, "hexadecimal");
 	v = secret(c, "u")->value;
 	ok(strlen(v) == 36 && v[8] == '-' && v[14] == '4' && strchr("89ab", v[19]), "uuid");
 	is_int((long long)strlen(secret(c, "al")->value), 32, "alphanumeric");
 	ok(strcmp(secret(c, "pay")->value, secret(again, "pay")->value) != 0, "another run has another value");
-	ok(strncmp(c->secrets[0].fingerprint, "sha256:", 7) == 0 && strlen(c->secrets[0].fingerprint) == 23, "fingerprint");
+	ok(strncmp(c->secrets[0].fingerprint, "sha256:", 7) == 0 && strlen(c->secrets[0].fingerprint) == 23,
+	   "fingerprint");
 	is_str(variable(c, "KEY"), secret(c, "pay")->value, "secret in a variable");
 	is_str(variable(c, "URL"), "http://pay.internal:8080/x", "url");
 	is_str(variable(c, "HP"), "pay.internal:8080", "host and port");
@@ -83,11 +86,14 @@ test_twins(const struct cred *c)
 
 	s = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "services"), 0);
 	snprintf(want, sizeof(want), "user:%s", secret(c, "pay")->value);
-	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(s, "auth"), "accept")->valuestring, want, "the twins know the value");
-	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(doc, "secrets"), "pay")->valuestring, secret(c, "pay")->value, "and its name");
+	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(s, "auth"), "accept")->valuestring, want,
+	       "the twins know the value");
+	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(doc, "secrets"), "pay")->valuestring, secret(c, "pay")->value,
+	       "and its name");
 	is_str(cJSON_GetObjectItem(s, "unmatched")->valuestring, "404", "404 is a word there");
 	ok(strstr(c->twins_json, "\"seed\":9007199254740991,\"start_ms\":1764000000123}") != NULL, "numbers are exact");
-	ok(strstr(c->twins_json, "\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"") != NULL, "state is not expanded by the host");
+	ok(strstr(c->twins_json, "\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"") != NULL,
+	   "state is not expanded by the host");
 	cJSON_Delete(doc);
 }
 
@@ -107,7 +113,8 @@ main(void)
 		printf("# %s: %s\n", d.pointer, d.problem);
 	unlink(path);
 	ok(cred_make(&w, "run-1", 1764000000123, NULL, &a, &d) == 0, "made");
-	ok(world_check_local(&w, &d) < 0 && strcmp(d.pointer, "/services/0/port") == 0, "an explicit port is refused on local");
+	ok(world_check_local(&w, &d) < 0 && strcmp(d.pointer, "/services/0/port") == 0,
+	   "an explicit port is refused on local");
 	world_set_local(&w, (const uint16_t[]){ 40001 });
 	ok(cred_make(&w, "run-2", 1764000000123, "/caller/bin", &b, &d) == 0, "made again");
 	test_values(&a, &b);

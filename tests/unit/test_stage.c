@@ -20,7 +20,8 @@
 #include "tests/lib/tap.h"
 
 static char folder[] = "/tmp/test-stage-XXXXXX";
-static const char rsa[] = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAtest\nAAAA0123456789abcdef==\n-----END RSA PRIVATE KEY-----\n";
+static const char rsa[] =
+	"-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAtest\nAAAA0123456789abcdef==\n-----END RSA PRIVATE KEY-----\n";
 
 static int
 remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -68,9 +69,10 @@ stage_with(const char *files, const char *more, struct stage *s, struct diag *d)
 	int r;
 
 	snprintf(text, sizeof(text),
-		"{\"agenttwin\":\"world/1\",\"name\":\"w\",%s\"files\":[%s],\n"
-		"\"services\":[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.internal\"]}],\n"
-		"\"workflow\":{\"command\":[\"true\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}", more, files);
+		 "{\"agenttwin\":\"world/1\",\"name\":\"w\",%s\"files\":[%s],\n"
+		 "\"services\":[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.internal\"]}],\n"
+		 "\"workflow\":{\"command\":[\"true\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}",
+		 more, files);
 	put("world.json", text);
 	memset(s, 0, sizeof(*s));
 	s->root_fd = -1;
@@ -97,10 +99,11 @@ takes(const char *files, const char *more, const char *want, const char *left_ou
 		return;
 	}
 	for (i = 0; i < s.entries_len; i++)
-		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s%s%s", i ? " " : "", s.entries[i].path, s.entries[i].target ? ">" : "",
-			s.entries[i].target ? s.entries[i].target : "");
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s%s%s", i ? " " : "", s.entries[i].path,
+			 s.entries[i].target ? ">" : "", s.entries[i].target ? s.entries[i].target : "");
 	for (i = 0; i < s.left_out_len; i++)
-		snprintf(left + strlen(left), sizeof(left) - strlen(left), "%s%s:%s", i ? " " : "", s.left_out[i].path, s.left_out[i].rule);
+		snprintf(left + strlen(left), sizeof(left) - strlen(left), "%s%s:%s", i ? " " : "", s.left_out[i].path,
+			 s.left_out[i].rule);
 	is_str(got, want, name);
 	is_str(left, left_out, name);
 	stage_wipe(&s);
@@ -113,8 +116,9 @@ refused(const char *files, int err, const char *pointer, const char *problem, co
 	struct diag d;
 	int r = stage_with(files, "", &s, &d);
 
-	if (!ok(r == err && strcmp(d.pointer, pointer) == 0 && strstr(d.problem, problem) && strstr(d.fix, fix) && d.line == 1 && strcmp(d.file, "world.json") == 0,
-			"refused: %s", name))
+	if (!ok(r == err && strcmp(d.pointer, pointer) == 0 && strstr(d.problem, problem) && strstr(d.fix, fix) &&
+			d.line == 1 && strcmp(d.file, "world.json") == 0,
+		"refused: %s", name))
 		printf("# %d %s:%u at %s: %s (%s)\n", r, d.file, d.line, d.pointer, d.problem, d.fix);
 	stage_wipe(&s);
 }
@@ -136,18 +140,26 @@ test_patterns(void)
 	takes("\"src/**\"", "", "src/b.js src/deep/er/c.js", "", "a folder without its dotfiles");
 	takes("\"src/*\"", "", "src/b.js", "", "one level");
 	takes("\"**/*.js\", \"!node_modules/**\"", "", "src/b.js src/deep/er/c.js", "", "everywhere but there");
-	takes("\"src/**\", \"!**/c.js\", \"src/deep/er/?.js\"", "", "src/b.js src/deep/er/c.js", "", "the last match wins");
+	takes("\"src/**\", \"!**/c.js\", \"src/deep/er/?.js\"", "", "src/b.js src/deep/er/c.js", "",
+	      "the last match wins");
 	takes("\".next/**\"", "", ".next/server/.x", "", "a dot in the pattern takes dots");
 	takes("\"src/.hidden\", \".env.example\"", "", ".env.example src/.hidden", "", "dotfiles by name");
-	takes("\"node_modules/**\"", "", "node_modules/zod/.package-lock.json node_modules/zod/index.js", "", "dotfiles below node_modules");
-	takes("\"**\", \"!world.json\"", "", "a.mjs node_modules/zod/.package-lock.json node_modules/zod/index.js src/b.js src/deep/er/c.js", "", "everything is not .agenttwin");
+	takes("\"node_modules/**\"", "", "node_modules/zod/.package-lock.json node_modules/zod/index.js", "",
+	      "dotfiles below node_modules");
+	takes("\"**\", \"!world.json\"", "",
+	      "a.mjs node_modules/zod/.package-lock.json node_modules/zod/index.js src/b.js src/deep/er/c.js", "",
+	      "everything is not .agenttwin");
 	takes("", "", "", "", "nothing at all");
 	refused("\"src\"", -EPERM, "/files/0", "src is a folder", "src/**", "a bare folder");
 	refused("\"*/deep\"", -ENOENT, "/files/0", "matches folders only", "*/deep/**", "a bare folder by a wildcard");
-	refused("\"a.mjs\", \"scr/b.js\"", -ENOENT, "/files/1", "\"scr/b.js\" matches no file", "did you mean src?", "no match, the folder is near");
-	refused("\"src/bb.js\"", -ENOENT, "/files/0", "matches no file", "did you mean src/b.js?", "no match, the file is near");
-	refused("\"src/*.ts\"", -ENOENT, "/files/0", "matches no file", "correct the pattern", "no match of a wildcard");
-	refused("\"*.mjs\", \"!a.mjs\", \"zzz\"", -ENOENT, "/files/2", "matches no file", "there is no zzz", "no match, nothing is near");
+	refused("\"a.mjs\", \"scr/b.js\"", -ENOENT, "/files/1", "\"scr/b.js\" matches no file", "did you mean src?",
+		"no match, the folder is near");
+	refused("\"src/bb.js\"", -ENOENT, "/files/0", "matches no file", "did you mean src/b.js?",
+		"no match, the file is near");
+	refused("\"src/*.ts\"", -ENOENT, "/files/0", "matches no file", "correct the pattern",
+		"no match of a wildcard");
+	refused("\"*.mjs\", \"!a.mjs\", \"zzz\"", -ENOENT, "/files/2", "matches no file", "there is no zzz",
+		"no match, nothing is near");
 }
 
 static void
@@ -160,9 +172,12 @@ test_refused(void)
 	put("src/a.js", "a");
 	if (symlink("a.js", "src/link.js") < 0 || symlink("src", "lib") < 0 || symlink("/etc", "node_modules") < 0)
 		abort();
-	refused("\"src/**\"", -EPERM, "/files/0", "src/link.js is a symbolic link (to a.js)", "!src/link.js", "a symlink");
-	refused("\"lib/a.js\"", -EPERM, "/files/0", "lib is a symbolic link (to src)", "copy", "a path through a symlink");
-	refused("\"node_modules/**\"", -EPERM, "/files/0", "node_modules is a symbolic link (to /etc)", "npm ci", "node_modules itself a symlink");
+	refused("\"src/**\"", -EPERM, "/files/0", "src/link.js is a symbolic link (to a.js)", "!src/link.js",
+		"a symlink");
+	refused("\"lib/a.js\"", -EPERM, "/files/0", "lib is a symbolic link (to src)", "copy",
+		"a path through a symlink");
+	refused("\"node_modules/**\"", -EPERM, "/files/0", "node_modules is a symbolic link (to /etc)", "npm ci",
+		"node_modules itself a symlink");
 	unlink("src/link.js");
 	if (mkfifo("src/fifo", 0600) < 0)
 		abort();
@@ -180,10 +195,12 @@ test_refused(void)
 		skip("a device needs root");
 	unlink("src/null");
 	put("src/\xff.js", "x");
-	refused("\"src/*\"", -EPERM, "/files/0", "src/\\xff.js: the name is not UTF-8", "rename", "a name that is not UTF-8");
+	refused("\"src/*\"", -EPERM, "/files/0", "src/\\xff.js: the name is not UTF-8", "rename",
+		"a name that is not UTF-8");
 	unlink("src/\xff.js");
 	if (truncate("src/a.js", (off_t)2 << 30) == 0)
-		refused("\"src/*\"", -EMSGSIZE, "/files/0", "src/a.js has 2147483648 bytes", "large files", "a file over 1 GiB");
+		refused("\"src/*\"", -EMSGSIZE, "/files/0", "src/a.js has 2147483648 bytes", "large files",
+			"a file over 1 GiB");
 	else
 		skip("no sparse files here");
 }
@@ -191,8 +208,21 @@ test_refused(void)
 static void
 test_credentials(void)
 {
-	static const char *const names[] = { ".env", ".env.local", ".npmrc", ".netrc", ".aws/credentials", ".ssh/config", ".git-credentials", ".docker/config.json",
-		"id_rsa", "id_ed25519", "server.key", "a.p12", "a.pfx", "a.jks", "deep/.env" };
+	static const char *const names[] = { ".env",
+					     ".env.local",
+					     ".npmrc",
+					     ".netrc",
+					     ".aws/credentials",
+					     ".ssh/config",
+					     ".git-credentials",
+					     ".docker/config.json",
+					     "id_rsa",
+					     "id_ed25519",
+					     "server.key",
+					     "a.p12",
+					     "a.pfx",
+					     "a.jks",
+					     "deep/.env" };
 	char pattern[128], problem[128];
 	size_t i;
 
@@ -205,13 +235,18 @@ test_credentials(void)
 	}
 	clear();
 	put("notes.txt", rsa);
-	refused("\"notes.txt\"", -EPERM, "/files/0", "notes.txt holds a complete private key", "!notes.txt", "a private key in an innocent name");
-	put("notes.txt", "const begin = '-----BEGIN RSA PRIVATE KEY-----';\nconst end = '-----END RSA PRIVATE KEY-----';\n");
+	refused("\"notes.txt\"", -EPERM, "/files/0", "notes.txt holds a complete private key", "!notes.txt",
+		"a private key in an innocent name");
+	put("notes.txt",
+	    "const begin = '-----BEGIN RSA PRIVATE KEY-----';\nconst end = '-----END RSA PRIVATE KEY-----';\n");
 	put("id_map.js", "x");
 	put("id_rsa.pub", "x");
-	takes("\"notes.txt\", \"id_*\"", "", "id_map.js id_rsa.pub notes.txt", "", "header text and namesakes are none");
-	put("account.json", "{\"private_key\":\"-----BEGIN PRIVATE KEY-----\\nMIIEvAIBADANBgkqhkiG9w0BAQEF\\nAASCBKYwggSiAgEAAoIBAQC7\\n-----END PRIVATE KEY-----\\n\"}");
-	refused("\"account.json\"", -EPERM, "/files/0", "account.json holds a complete private key", "!account.json", "a key within JSON");
+	takes("\"notes.txt\", \"id_*\"", "", "id_map.js id_rsa.pub notes.txt", "",
+	      "header text and namesakes are none");
+	put("account.json",
+	    "{\"private_key\":\"-----BEGIN PRIVATE KEY-----\\nMIIEvAIBADANBgkqhkiG9w0BAQEF\\nAASCBKYwggSiAgEAAoIBAQC7\\n-----END PRIVATE KEY-----\\n\"}");
+	refused("\"account.json\"", -EPERM, "/files/0", "account.json holds a complete private key", "!account.json",
+		"a key within JSON");
 	put("node_modules/ssh2/test/key.pem", rsa);
 	put("node_modules/ssh2/.npmrc", "x");
 	put("node_modules/ssh2/.env.example", "x");
@@ -219,10 +254,11 @@ test_credentials(void)
 	if (symlink("key.pem", "node_modules/ssh2/test/link.pem") < 0)
 		abort();
 	takes("\"node_modules/**\"", "", "node_modules/ssh2/.env.example node_modules/ssh2/index.js",
-		"node_modules/ssh2/.npmrc:.npmrc node_modules/ssh2/test/key.pem:private key node_modules/ssh2/test/link.pem:link to a file left out", "left out below node_modules");
+	      "node_modules/ssh2/.npmrc:.npmrc node_modules/ssh2/test/key.pem:private key node_modules/ssh2/test/link.pem:link to a file left out",
+	      "left out below node_modules");
 	takes("\"node_modules/**\"", "\"keep\":[\"node_modules/ssh2/test/key.pem\"],",
-		"node_modules/ssh2/.env.example node_modules/ssh2/index.js node_modules/ssh2/test/key.pem node_modules/ssh2/test/link.pem>key.pem",
-		"node_modules/ssh2/.npmrc:.npmrc", "kept knowingly");
+	      "node_modules/ssh2/.env.example node_modules/ssh2/index.js node_modules/ssh2/test/key.pem node_modules/ssh2/test/link.pem>key.pem",
+	      "node_modules/ssh2/.npmrc:.npmrc", "kept knowingly");
 }
 
 static void
@@ -233,27 +269,34 @@ test_links(void)
 	put("node_modules/.pnpm/zod@1/node_modules/zod/bin/z.js", "z");
 	put("outside/f.js", "x");
 	mkdir("node_modules/.bin", 0755);
-	if (symlink(".pnpm/zod@1/node_modules/zod", "node_modules/zod") < 0 || symlink("../zod/bin/z.js", "node_modules/.bin/z") < 0 ||
-	    symlink("../packages/me", "node_modules/me") < 0)
+	if (symlink(".pnpm/zod@1/node_modules/zod", "node_modules/zod") < 0 ||
+	    symlink("../zod/bin/z.js", "node_modules/.bin/z") < 0 || symlink("../packages/me", "node_modules/me") < 0)
 		abort();
 	takes("\"node_modules/**\", \"packages/**\"", "",
-		"node_modules/.bin/z>../zod/bin/z.js node_modules/.pnpm/zod@1/node_modules/zod/bin/z.js node_modules/me>../packages/me "
-		"node_modules/zod>.pnpm/zod@1/node_modules/zod packages/me/index.js", "", ".bin, a farm of links, a workspace");
-	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to ../packages/me (packages/me), which no pattern takes", "packages/me/**", "a link to what is not taken");
+	      "node_modules/.bin/z>../zod/bin/z.js node_modules/.pnpm/zod@1/node_modules/zod/bin/z.js node_modules/me>../packages/me "
+	      "node_modules/zod>.pnpm/zod@1/node_modules/zod packages/me/index.js",
+	      "", ".bin, a farm of links, a workspace");
+	refused("\"node_modules/**\"", -EPERM, "/files",
+		"node_modules/me leads to ../packages/me (packages/me), which no pattern takes", "packages/me/**",
+		"a link to what is not taken");
 	takes("\"node_modules/**\", \"!node_modules/me\"", "",
-		"node_modules/.bin/z>../zod/bin/z.js node_modules/.pnpm/zod@1/node_modules/zod/bin/z.js node_modules/zod>.pnpm/zod@1/node_modules/zod", "", "and without the link");
+	      "node_modules/.bin/z>../zod/bin/z.js node_modules/.pnpm/zod@1/node_modules/zod/bin/z.js node_modules/zod>.pnpm/zod@1/node_modules/zod",
+	      "", "and without the link");
 	unlink("node_modules/me");
 	if (symlink("/etc/passwd", "node_modules/me") < 0)
 		abort();
-	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to /etc/passwd, an absolute path", "!node_modules/me", "an absolute link");
+	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to /etc/passwd, an absolute path",
+		"!node_modules/me", "an absolute link");
 	unlink("node_modules/me");
 	if (symlink("../../../etc", "node_modules/me") < 0)
 		abort();
-	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to ../../../etc, outside root", "\"root\"", "a link that leaves the root");
+	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to ../../../etc, outside root",
+		"\"root\"", "a link that leaves the root");
 	unlink("node_modules/me");
 	if (symlink("gone", "node_modules/me") < 0)
 		abort();
-	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to gone, which does not exist", "npm ci", "a dangling link");
+	refused("\"node_modules/**\"", -EPERM, "/files", "node_modules/me leads to gone, which does not exist",
+		"npm ci", "a dangling link");
 	unlink("node_modules/me");
 	if (symlink("you", "node_modules/me") < 0 || symlink("me", "node_modules/you") < 0)
 		abort();
@@ -295,7 +338,8 @@ test_read(void)
 	ok(memcmp(digest, s.entries[0].sha256, 32) == 0, "digest");
 	ok(stage_read(&s, 0, collect, &c, &d) == 0 && c.len == 5 && memcmp(c.data, "hello", 5) == 0, "read again");
 	put("a.sh", "hello, world");
-	ok(stage_read(&s, 0, collect, &c, &d) == -EBUSY && strstr(d.problem, "changed") && strcmp(d.file, "a.sh") == 0, "a file that grew");
+	ok(stage_read(&s, 0, collect, &c, &d) == -EBUSY && strstr(d.problem, "changed") && strcmp(d.file, "a.sh") == 0,
+	   "a file that grew");
 	put("a.sh", "hell");
 	ok(stage_read(&s, 0, collect, &c, &d) == -EBUSY, "a file that shrank");
 	put("a.sh", "jello");
@@ -309,9 +353,13 @@ test_read(void)
 	put("Src/x.js", "1");
 	put("src/y.js", "2");
 	put("src/Y.js", "3");
-	ok(stage_with("\"**/*.js\"", "", &s, &d) == 0 && s.warnings_len == 2 && strstr(s.warnings[0], "Src and src differ in case alone"), "names that differ in case alone");
+	ok(stage_with("\"**/*.js\"", "", &s, &d) == 0 && s.warnings_len == 2 &&
+		   strstr(s.warnings[0], "Src and src differ in case alone"),
+	   "names that differ in case alone");
 	stage_wipe(&s);
-	ok(stage_with("\"b.txt\"", "\"keep\":[\"node_modules/gone\"],", &s, &d) == -ENOENT && strcmp(d.pointer, "/keep/0") == 0, "keep of a file that is not there");
+	ok(stage_with("\"b.txt\"", "\"keep\":[\"node_modules/gone\"],", &s, &d) == -ENOENT &&
+		   strcmp(d.pointer, "/keep/0") == 0,
+	   "keep of a file that is not there");
 	stage_wipe(&s);
 }
 
@@ -324,11 +372,13 @@ test_root(void)
 
 	clear();
 	put("app.js", "1");
-	put("worlds/a.world.json", "{\"agenttwin\":\"world/1\",\"name\":\"w\",\"root\":\"..\",\"files\":[\"app.js\"],\"services\":[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}],"
-		"\"workflow\":{\"command\":[\"node\",\"ap.js\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}");
+	put("worlds/a.world.json",
+	    "{\"agenttwin\":\"world/1\",\"name\":\"w\",\"root\":\"..\",\"files\":[\"app.js\"],\"services\":[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}],"
+	    "\"workflow\":{\"command\":[\"node\",\"ap.js\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}");
 	ok(world_load("worlds/a.world.json", &w, &d) == 0 && stage_collect(&w, &s, &d) == 0, "a root above the world");
 	ok(s.entries_len == 1 && strcmp(s.entries[0].path, "app.js") == 0, "files are relative to it");
-	ok(s.warnings_len == 1 && strstr(s.warnings[0], "runs ap.js, which is not among"), "a command that names no file is warned of");
+	ok(s.warnings_len == 1 && strstr(s.warnings[0], "runs ap.js, which is not among"),
+	   "a command that names no file is warned of");
 	stage_wipe(&s);
 	world_wipe(&w);
 }

@@ -34,18 +34,21 @@ put(const char *name, const char *text, size_t len)
 struct parts {
 	const char *top, *service, *route, *workflow, *checks;
 };
-static const char good_route[] = "{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"reply\":{\"status\":200}}";
+static const char good_route[] =
+	"{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"reply\":{\"status\":200}}";
 
 static void
 compose(const struct parts *p, char *out, size_t size)
 {
-	snprintf(out, size,
+	snprintf(
+		out, size,
 		"{ \"agenttwin\": \"world/1\", \"name\": \"w\", \"files\": [],\n%s\n"
 		"\"services\": [ { \"name\": \"pay\", \"kind\": \"http\", \"hosts\": [\"pay.internal\"], \"state\": {\"rows\":[{\"id\":\"a\",\"n\":1}]},\n%s\n"
 		"\"routes\": [\n%s\n] } ],\n"
 		"\"workflow\": { \"command\": [\"node\", \"a.mjs\"]%s },\n"
 		"\"checks\": [ %s ] }\n",
-		p->top ? p->top : "", p->service ? p->service : "", p->route ? p->route : good_route, p->workflow ? p->workflow : "",
+		p->top ? p->top : "", p->service ? p->service : "", p->route ? p->route : good_route,
+		p->workflow ? p->workflow : "",
 		p->checks ? p->checks : "{ \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
 }
 
@@ -74,13 +77,15 @@ accepted(const char *name, struct parts p)
 }
 
 static void
-refused_text(const char *name, const char *text, size_t len, int err, unsigned line, const char *pointer, const char *problem, const char *fix)
+refused_text(const char *name, const char *text, size_t len, int err, unsigned line, const char *pointer,
+	     const char *problem, const char *fix)
 {
 	struct diag d;
 	int r = load(text, len, &d);
 
-	if (!ok(r == err && d.line == line && strcmp(d.pointer, pointer) == 0 && strstr(d.problem, problem) && strstr(d.fix, fix) && *d.fix &&
-			strcmp(d.file, path) == 0, "refused: %s", name))
+	if (!ok(r == err && d.line == line && strcmp(d.pointer, pointer) == 0 && strstr(d.problem, problem) &&
+			strstr(d.fix, fix) && *d.fix && strcmp(d.file, path) == 0,
+		"refused: %s", name))
 		printf("# %d %s %u:%u at %s: %s (%s)\n", r, d.file, d.line, d.column, d.pointer, d.problem, d.fix);
 }
 
@@ -93,13 +98,33 @@ refused(struct parts p, int err, unsigned line, const char *pointer, const char 
 	refused_text(problem, text, strlen(text), err, line, pointer, problem, fix);
 }
 
-#define TOP(t) (struct parts){ .top = t "," }
-#define SERVICE(t) (struct parts){ .service = t "," }
-#define ROUTE(t) (struct parts){ .route = t }
+#define TOP(t) \
+	(struct parts) \
+	{ \
+		.top = t "," \
+	}
+#define SERVICE(t) \
+	(struct parts) \
+	{ \
+		.service = t "," \
+	}
+#define ROUTE(t) \
+	(struct parts) \
+	{ \
+		.route = t \
+	}
 #define MATCHED(t) ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"POST\",\"path\":\"/x/{id}\"}," t "}")
 #define DO(t) MATCHED("\"do\":[" t "]")
-#define WORKFLOW(t) (struct parts){ .workflow = "," t }
-#define CHECKS(t) (struct parts){ .checks = t }
+#define WORKFLOW(t) \
+	(struct parts) \
+	{ \
+		.workflow = "," t \
+	}
+#define CHECKS(t) \
+	(struct parts) \
+	{ \
+		.checks = t \
+	}
 #define ROUTE0 "/services/0/routes/0"
 
 static void
@@ -108,29 +133,45 @@ test_top(void)
 	refused(TOP("\"sede\": 1"), -EPROTO, 2, "/sede", "unknown key \"sede\" in the world", "did you mean \"seed\"?");
 	refused(TOP("\"seed\": 1, \"seed\": 2"), -EPROTO, 2, "/seed", "same key twice", "keep one");
 	refused(TOP("\"seed\": \"1\""), -EPROTO, 2, "/seed", "expected a number, found a string", "without quotes");
-	refused(TOP("\"seed\": -1"), -EPROTO, 2, "/seed", "whole number from 0 to 9007199254740991", "write a whole number");
+	refused(TOP("\"seed\": -1"), -EPROTO, 2, "/seed", "whole number from 0 to 9007199254740991",
+		"write a whole number");
 	refused(TOP("\"seed\": 1.5"), -EPROTO, 2, "/seed", "whole number", "write a whole number");
 	refused(TOP("\"seed\": 9007199254740992"), -EPROTO, 2, "/seed", "too large to be exact", "2^53-1");
 	refused(TOP("\"about\": 1e999"), -EPROTO, 2, "/about", "too large", "2^53-1");
-	refused(TOP("\"faults\": []"), -EOPNOTSUPP, 2, "/faults", "key \"faults\" of the world is not supported by this version", "take it out");
+	refused(TOP("\"faults\": []"), -EOPNOTSUPP, 2, "/faults",
+		"key \"faults\" of the world is not supported by this version", "take it out");
 	refused(TOP("\"root\": \"/etc\""), -EPROTO, 2, "/root", "absolute path", "relative to the world's folder");
 	refused(TOP("\"root\": \"nowhere\""), -ENOENT, 2, "/root", "no such folder", "relative to the world file");
 	refused(TOP("\"root\": \"sub\""), -EPROTO, 2, "/root", "does not contain the world file", "\"..\"");
-	refused(TOP("\"limits\": {\"run_ms\": 0}"), -EPROTO, 2, "/limits/run_ms", "whole number from 1 to 86400000", "write a whole");
-	refused(TOP("\"limits\": {\"trigger_ms\": 1}"), -EOPNOTSUPP, 2, "/limits/trigger_ms", "not supported by this version", "take it out");
+	refused(TOP("\"limits\": {\"run_ms\": 0}"), -EPROTO, 2, "/limits/run_ms", "whole number from 1 to 86400000",
+		"write a whole");
+	refused(TOP("\"limits\": {\"trigger_ms\": 1}"), -EOPNOTSUPP, 2, "/limits/trigger_ms",
+		"not supported by this version", "take it out");
 	refused(TOP("\"limits\": []"), -EPROTO, 2, "/limits", "expected an object, found an array", "{ ... }");
-	refused(TOP("\"env\": {\"PATH\": \"/x\"}"), -EPROTO, 2, "/env/PATH", "PATH is set by the sandbox itself", "take it out");
-	refused(TOP("\"env\": {\"A-B\": \"x\"}"), -EPROTO, 2, "/env/A-B", "not a name for a variable", "letters, digits");
+	refused(TOP("\"env\": {\"PATH\": \"/x\"}"), -EPROTO, 2, "/env/PATH", "PATH is set by the sandbox itself",
+		"take it out");
+	refused(TOP("\"env\": {\"A-B\": \"x\"}"), -EPROTO, 2, "/env/A-B", "not a name for a variable",
+		"letters, digits");
 	refused(TOP("\"env\": {\"A\": 1}"), -EPROTO, 2, "/env/A", "expected a string, found a number", "double quotes");
-	refused(TOP("\"env\": {\"A\": \"{{secret.pay}}\"}"), -EPROTO, 2, "/env/A", "no service accepts secret.pay", "auth.accept, or declare it");
-	refused(TOP("\"env\": {\"A\": \"{{service.pya.url}}\"}"), -EPROTO, 2, "/env/A", "there is no service \"pya\"", "did you mean \"pay\"?");
-	refused(TOP("\"env\": {\"A\": \"{{process.env.HOME}}\"}"), -EPROTO, 2, "/env/A", "\"process.env.HOME\" is not known here", "secret.NAME");
+	refused(TOP("\"env\": {\"A\": \"{{secret.pay}}\"}"), -EPROTO, 2, "/env/A", "no service accepts secret.pay",
+		"auth.accept, or declare it");
+	refused(TOP("\"env\": {\"A\": \"{{service.pya.url}}\"}"), -EPROTO, 2, "/env/A", "there is no service \"pya\"",
+		"did you mean \"pay\"?");
+	refused(TOP("\"env\": {\"A\": \"{{process.env.HOME}}\"}"), -EPROTO, 2, "/env/A",
+		"\"process.env.HOME\" is not known here", "secret.NAME");
 	refused(TOP("\"env\": {\"A\": \"x{{secret.pay\"}"), -EPROTO, 2, "/env/A", "without \"}}\"", "secret.NAME");
-	refused(TOP("\"secrets\": {\"a\": {\"like\": \"pem-rsa\"}}"), -EOPNOTSUPP, 2, "/secrets/a/like", "pem-rsa", "take it out");
-	refused(TOP("\"secrets\": {\"a\": {\"like\": \"hex\", \"length\": 8}}"), -EPROTO, 2, "/secrets/a/length", "from 16 to 200", "write a whole");
-	refused(TOP("\"secrets\": {\"a\": {\"like\": \"uuid\", \"length\": 36}}"), -EPROTO, 2, "/secrets/a/length", "one length only", "take");
-	accepted("secrets", TOP("\"secrets\": {\"a\": {\"like\": \"uuid\"}}, \"env\": {\"A\": \"{{secret.a}} {{run.id}} {{seed}} {{'{{'}}\"}"));
-	accepted("$schema, limits, root", TOP("\"$schema\": \"x\", \"limits\": {\"idle_ms\": 0, \"state_bytes\": 4096}, \"root\": \".\", \"about\": \"\""));
+	refused(TOP("\"secrets\": {\"a\": {\"like\": \"pem-rsa\"}}"), -EOPNOTSUPP, 2, "/secrets/a/like", "pem-rsa",
+		"take it out");
+	refused(TOP("\"secrets\": {\"a\": {\"like\": \"hex\", \"length\": 8}}"), -EPROTO, 2, "/secrets/a/length",
+		"from 16 to 200", "write a whole");
+	refused(TOP("\"secrets\": {\"a\": {\"like\": \"uuid\", \"length\": 36}}"), -EPROTO, 2, "/secrets/a/length",
+		"one length only", "take");
+	accepted(
+		"secrets",
+		TOP("\"secrets\": {\"a\": {\"like\": \"uuid\"}}, \"env\": {\"A\": \"{{secret.a}} {{run.id}} {{seed}} {{'{{'}}\"}"));
+	accepted(
+		"$schema, limits, root",
+		TOP("\"$schema\": \"x\", \"limits\": {\"idle_ms\": 0, \"state_bytes\": 4096}, \"root\": \".\", \"about\": \"\""));
 }
 
 static void
@@ -139,17 +180,27 @@ test_files(void)
 	static const struct {
 		const char *pattern, *problem, *fix;
 	} bad[] = {
-		{ "/etc/passwd", "absolute path", "relative to root" }, { "../x", "\\\"..\\\"" + 1, "src/**" }, { "a/../x", "\"..\"", "src/**" },
-		{ "./a", "no segment \".\"", "src/**" }, { "a//b", "empty segment", "single slashes" }, { "src/", "slash at the end", "src/**" },
-		{ "src/a**", "whole segments only", "between slashes" }, { "", "the string is empty", "write" }, { "!", "the pattern is empty", "src/**" },
-		{ ".agenttwin/**", "receipts", "take the pattern out" }, { "a\\\\b", "backslash", "separate folders with /" },
+		{ "/etc/passwd", "absolute path", "relative to root" },
+		{ "../x", "\\\"..\\\"" + 1, "src/**" },
+		{ "a/../x", "\"..\"", "src/**" },
+		{ "./a", "no segment \".\"", "src/**" },
+		{ "a//b", "empty segment", "single slashes" },
+		{ "src/", "slash at the end", "src/**" },
+		{ "src/a**", "whole segments only", "between slashes" },
+		{ "", "the string is empty", "write" },
+		{ "!", "the pattern is empty", "src/**" },
+		{ ".agenttwin/**", "receipts", "take the pattern out" },
+		{ "a\\\\b", "backslash", "separate folders with /" },
 	};
 	char text[2048];
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(text, sizeof(text), "{ \"agenttwin\": \"world/1\", \"name\": \"w\",\n\"files\": [\n\"ok\", \"%s\" ] }", bad[i].pattern);
-		refused_text(bad[i].pattern, text, strlen(text), -EPROTO, 3, "/files/1", i == 1 ? "\"..\"" : bad[i].problem, bad[i].fix);
+		snprintf(text, sizeof(text),
+			 "{ \"agenttwin\": \"world/1\", \"name\": \"w\",\n\"files\": [\n\"ok\", \"%s\" ] }",
+			 bad[i].pattern);
+		refused_text(bad[i].pattern, text, strlen(text), -EPROTO, 3, "/files/1",
+			     i == 1 ? "\"..\"" : bad[i].problem, bad[i].fix);
 	}
 	refused(TOP("\"keep\": [\"src/key.pem\"]"), -EPROTO, 2, "/keep/0", "below node_modules only", "take it out");
 	refused(TOP("\"keep\": [\"node_modules/**\"]"), -EPROTO, 2, "/keep/0", "not patterns", "file's path");
@@ -158,16 +209,25 @@ test_files(void)
 static void
 test_services(void)
 {
-	refused(SERVICE("\"tls\": true"), -EOPNOTSUPP, 4, "/services/0/tls", "key \"tls\" of a service is not supported by this version", "take it out");
-	refused(SERVICE("\"prot\": 1"), -EPROTO, 4, "/services/0/prot", "unknown key \"prot\"", "did you mean \"port\"?");
+	refused(SERVICE("\"tls\": true"), -EOPNOTSUPP, 4, "/services/0/tls",
+		"key \"tls\" of a service is not supported by this version", "take it out");
+	refused(SERVICE("\"prot\": 1"), -EPROTO, 4, "/services/0/prot", "unknown key \"prot\"",
+		"did you mean \"port\"?");
 	refused(SERVICE("\"port\": 0"), -EPROTO, 4, "/services/0/port", "from 1 to 65535", "write");
-	refused(SERVICE("\"auth\": {\"scheme\": \"header\", \"accept\": \"x\"}"), -EPROTO, 4, "/services/0/auth", "needs the header's name", "x-api-key");
-	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"header\": \"x\", \"accept\": \"x\"}"), -EPROTO, 4, "/services/0/auth", "Authorization", "take");
-	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"accept\": \"a\\nb\"}"), -EPROTO, 4, "/services/0/auth/accept", "printable", "{{secret.NAME}}");
-	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"accept\": \"{{seed}}\"}"), -EPROTO, 4, "/services/0/auth/accept", "cannot stand here", "secret.NAME");
-	refused(SERVICE("\"auth\": {\"scheme\": \"bearr\", \"accept\": \"x\"}"), -EPROTO, 4, "/services/0/auth/scheme", "\"bearr\"", "did you mean \"bearer\"?");
+	refused(SERVICE("\"auth\": {\"scheme\": \"header\", \"accept\": \"x\"}"), -EPROTO, 4, "/services/0/auth",
+		"needs the header's name", "x-api-key");
+	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"header\": \"x\", \"accept\": \"x\"}"), -EPROTO, 4,
+		"/services/0/auth", "Authorization", "take");
+	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"accept\": \"a\\nb\"}"), -EPROTO, 4,
+		"/services/0/auth/accept", "printable", "{{secret.NAME}}");
+	refused(SERVICE("\"auth\": {\"scheme\": \"bearer\", \"accept\": \"{{seed}}\"}"), -EPROTO, 4,
+		"/services/0/auth/accept", "cannot stand here", "secret.NAME");
+	refused(SERVICE("\"auth\": {\"scheme\": \"bearr\", \"accept\": \"x\"}"), -EPROTO, 4, "/services/0/auth/scheme",
+		"\"bearr\"", "did you mean \"bearer\"?");
 	refused(SERVICE("\"unmatched\": \"ignore\""), -EPROTO, 4, "/services/0/unmatched", "\"ignore\"", "\"fail\"");
-	accepted("auth", SERVICE("\"auth\": {\"scheme\": \"basic\", \"accept\": \"u:{{secret.pay}}\"}, \"unmatched\": \"404\", \"port\": 8080"));
+	accepted(
+		"auth",
+		SERVICE("\"auth\": {\"scheme\": \"basic\", \"accept\": \"u:{{secret.pay}}\"}, \"unmatched\": \"404\", \"port\": 8080"));
 }
 
 static void
@@ -178,105 +238,165 @@ test_service_list(void)
 		int err;
 	} bad[] = {
 		{ "[]", "/services", "too short", "at least 1", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"postgres\",\"role\":\"x\"}]", "/services/0/kind", "kind \"postgres\" is not supported by this version", "\"http\"", -EOPNOTSUPP },
+		{ "[{\"name\":\"a\",\"kind\":\"postgres\",\"role\":\"x\"}]", "/services/0/kind",
+		  "kind \"postgres\" is not supported by this version", "\"http\"", -EOPNOTSUPP },
 		{ "[{\"name\":\"a\",\"kind\":\"http\"}]", "/services/0", "has no \"hosts\"", "add \"hosts\"", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[]}]", "/services/0/hosts", "too short", "at least 1", -EPROTO },
-		{ "[{\"name\":\"a b\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}]", "/services/0/name", "letters, digits", "payments", -EPROTO },
-		{ "[{\"name\":\"trigger\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}]", "/services/0/name", "is taken", "another name", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]},{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"b.b\"]}]", "/services/1/name",
-			"there is a service \"a\" already", "name of its own", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]},{\"name\":\"b\",\"kind\":\"http\",\"hosts\":[\"x.b\",\"a.b\"]}]", "/services/1/hosts/1",
-			"host \"a.b\" belongs to service \"a\" already", "one host is one service", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\",\"a.b\"]}]", "/services/0/hosts/1", "stands here twice", "keep one", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"localhost\"]}]", "/services/0/hosts/0", "machine itself", "payments.internal", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"127.0.0.1\"]}]", "/services/0/hosts/0", "IP address", "payments.internal", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"::1\"]}]", "/services/0/hosts/0", "IP address", "payments.internal", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"printer.local\"]}]", "/services/0/hosts/0", "multicast", "payments.internal", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"https://a.b\"]}]", "/services/0/hosts/0", "without scheme", "payments.internal", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"Api.b\"]}]", "/services/0/hosts/0", "not a host name", "lower-case", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":[{}]}}]", "/services/0/state/x/0", "no \"id\"", "add \"id\"", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":[{\"id\":1}]}}]", "/services/0/state/x/0/id", "expected a string", "quotes", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[]}]", "/services/0/hosts", "too short", "at least 1",
+		  -EPROTO },
+		{ "[{\"name\":\"a b\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}]", "/services/0/name", "letters, digits",
+		  "payments", -EPROTO },
+		{ "[{\"name\":\"trigger\",\"kind\":\"http\",\"hosts\":[\"a.b\"]}]", "/services/0/name", "is taken",
+		  "another name", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]},{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"b.b\"]}]",
+		  "/services/1/name", "there is a service \"a\" already", "name of its own", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"]},{\"name\":\"b\",\"kind\":\"http\",\"hosts\":[\"x.b\",\"a.b\"]}]",
+		  "/services/1/hosts/1", "host \"a.b\" belongs to service \"a\" already", "one host is one service",
+		  -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\",\"a.b\"]}]", "/services/0/hosts/1",
+		  "stands here twice", "keep one", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"localhost\"]}]", "/services/0/hosts/0",
+		  "machine itself", "payments.internal", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"127.0.0.1\"]}]", "/services/0/hosts/0", "IP address",
+		  "payments.internal", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"::1\"]}]", "/services/0/hosts/0", "IP address",
+		  "payments.internal", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"printer.local\"]}]", "/services/0/hosts/0",
+		  "multicast", "payments.internal", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"https://a.b\"]}]", "/services/0/hosts/0",
+		  "without scheme", "payments.internal", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"Api.b\"]}]", "/services/0/hosts/0",
+		  "not a host name", "lower-case", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":[{}]}}]",
+		  "/services/0/state/x/0", "no \"id\"", "add \"id\"", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":[{\"id\":1}]}}]",
+		  "/services/0/state/x/0/id", "expected a string", "quotes", -EPROTO },
 		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":[{\"id\":\"1\"},{\"id\":\"2\"},{\"id\":\"1\"}]}}]",
-			"/services/0/state/x/2/id", "row 0 of the collection has this id", "id of its own", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"not\":[]}}]", "/services/0/state/not", "not a name for a collection", "word of the language", -EPROTO },
-		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":{}}}]", "/services/0/state/x", "expected an array", "[ ... ]", -EPROTO },
+		  "/services/0/state/x/2/id", "row 0 of the collection has this id", "id of its own", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"not\":[]}}]",
+		  "/services/0/state/not", "not a name for a collection", "word of the language", -EPROTO },
+		{ "[{\"name\":\"a\",\"kind\":\"http\",\"hosts\":[\"a.b\"],\"state\":{\"x\":{}}}]",
+		  "/services/0/state/x", "expected an array", "[ ... ]", -EPROTO },
 	};
 	char text[4096];
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(text, sizeof(text), "{ \"agenttwin\": \"world/1\", \"name\": \"w\", \"files\": [],\n\"services\": %s }", bad[i].services);
-		refused_text(bad[i].problem, text, strlen(text), bad[i].err, 2, bad[i].pointer, bad[i].problem, bad[i].fix);
+		snprintf(text, sizeof(text),
+			 "{ \"agenttwin\": \"world/1\", \"name\": \"w\", \"files\": [],\n\"services\": %s }",
+			 bad[i].services);
+		refused_text(bad[i].problem, text, strlen(text), bad[i].err, 2, bad[i].pointer, bad[i].problem,
+			     bad[i].fix);
 	}
 }
 
 static void
 test_routes(void)
 {
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"}}"), -EPROTO, 6, ROUTE0, "neither \"do\" nor \"reply\"", "add \"reply\"");
-	refused(ROUTE("{\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0, "has no \"id\"", "add \"id\"");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"get\",\"path\":\"/x\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0 "/match/method", "\"get\"", "did you mean \"GET\"?");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"x\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0 "/match/path", "starts with a slash", "/charges/{id}");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x?y=1\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0 "/match/path", "none of", "query strings");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/*\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0 "/match/path", "none of", "{name}");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/{a}/{a}\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0 "/match/path", "same name", "differently");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{}},\"reply\":{}}"), -EOPNOTSUPP, 6, ROUTE0 "/match/query", "not supported by this version", "take it out");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"DELETE\",\"path\":\"/x\"},\"resource\":\"rows\"}"), -EPROTO, 6, ROUTE0, "none of list, get", "DELETE /x/{id}");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rwos\"}"), -EPROTO, 6, ROUTE0 "/resource", "no such collection", "did you mean \"rows\"?");
-	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rows\",\"do\":[]}"), -EPROTO, 6, ROUTE0 "/do", "unknown key \"do\" in a route with \"resource\"", "keys here");
-	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x/{id}\"}"), -EPROTO, 6, ROUTE0 "/path", "/{id} is added", "without {id}");
-	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\"},{\"id\":\"rows.get\",\"match\":{\"method\":\"GET\",\"path\":\"/y\"},\"reply\":{}}"), -EPROTO, 6,
-		"/services/0/routes/1/id", "id \"rows.get\" already", "id of its own");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"}}"), -EPROTO, 6, ROUTE0,
+		"neither \"do\" nor \"reply\"", "add \"reply\"");
+	refused(ROUTE("{\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"reply\":{}}"), -EPROTO, 6, ROUTE0,
+		"has no \"id\"", "add \"id\"");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"get\",\"path\":\"/x\"},\"reply\":{}}"), -EPROTO, 6,
+		ROUTE0 "/match/method", "\"get\"", "did you mean \"GET\"?");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"x\"},\"reply\":{}}"), -EPROTO, 6,
+		ROUTE0 "/match/path", "starts with a slash", "/charges/{id}");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x?y=1\"},\"reply\":{}}"), -EPROTO, 6,
+		ROUTE0 "/match/path", "none of", "query strings");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/*\"},\"reply\":{}}"), -EPROTO, 6,
+		ROUTE0 "/match/path", "none of", "{name}");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/{a}/{a}\"},\"reply\":{}}"), -EPROTO, 6,
+		ROUTE0 "/match/path", "same name", "differently");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{}},\"reply\":{}}"),
+		-EOPNOTSUPP, 6, ROUTE0 "/match/query", "not supported by this version", "take it out");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"DELETE\",\"path\":\"/x\"},\"resource\":\"rows\"}"),
+		-EPROTO, 6, ROUTE0, "none of list, get", "DELETE /x/{id}");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rwos\"}"), -EPROTO,
+		6, ROUTE0 "/resource", "no such collection", "did you mean \"rows\"?");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rows\",\"do\":[]}"),
+		-EPROTO, 6, ROUTE0 "/do", "unknown key \"do\" in a route with \"resource\"", "keys here");
+	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x/{id}\"}"), -EPROTO, 6, ROUTE0 "/path", "/{id} is added",
+		"without {id}");
+	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\"},{\"id\":\"rows.get\",\"match\":{\"method\":\"GET\",\"path\":\"/y\"},\"reply\":{}}"),
+		-EPROTO, 6, "/services/0/routes/1/id", "id \"rows.get\" already", "id of its own");
 	refused(ROUTE("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{a}\"},\"reply\":{}},{\"id\":\"b\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{b}\"},\"reply\":{}}"),
 		-EPROTO, 6, "/services/0/routes/1", "never reached: route \"a\"", "\"when\"");
 	refused(MATCHED("\"reply\":{\"status\":99}"), -EPROTO, 6, ROUTE0 "/reply/status", "from 200 to 599", "write");
-	refused(MATCHED("\"reply\":{\"status\":204,\"body\":1}"), -EPROTO, 6, ROUTE0 "/reply/body", "has no body", "take");
-	refused(MATCHED("\"reply\":{\"code\":\"x\"}"), -EOPNOTSUPP, 6, ROUTE0 "/reply/code", "not supported", "take it out");
-	refused(MATCHED("\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}"), -EPROTO, 6, ROUTE0 "/reply/headers/Content-Length", "writes this header itself", "take it out");
+	refused(MATCHED("\"reply\":{\"status\":204,\"body\":1}"), -EPROTO, 6, ROUTE0 "/reply/body", "has no body",
+		"take");
+	refused(MATCHED("\"reply\":{\"code\":\"x\"}"), -EOPNOTSUPP, 6, ROUTE0 "/reply/code", "not supported",
+		"take it out");
+	refused(MATCHED("\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}"), -EPROTO, 6,
+		ROUTE0 "/reply/headers/Content-Length", "writes this header itself", "take it out");
 	refused(MATCHED("\"reply\":{},\"emit\":[]"), -EOPNOTSUPP, 6, ROUTE0 "/emit", "not supported", "take it out");
 	accepted("resources", ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"filter\":[\"n\"]}"));
-	accepted("a guard before the general route", ROUTE("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"when\":\"not has(request.headers['idempotency-key'])\",\"reply\":{}},"
-		"{\"id\":\"b\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"reply\":{\"status\":201}}"));
+	accepted(
+		"a guard before the general route",
+		ROUTE("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"when\":\"not has(request.headers['idempotency-key'])\",\"reply\":{}},"
+		      "{\"id\":\"b\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"reply\":{\"status\":201}}"));
 }
 
 static void
 test_effects(void)
 {
-	refused(DO("{\"crate\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "no verb", "did you mean \"create\" instead of \"crate\"?");
-	refused(DO("{\"create\":\"rows\",\"delete\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "two verbs", "two effects");
+	refused(DO("{\"crate\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "no verb",
+		"did you mean \"create\" instead of \"crate\"?");
+	refused(DO("{\"create\":\"rows\",\"delete\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "two verbs",
+		"two effects");
 	refused(DO("{\"create\":\"nothing\"}"), -EPROTO, 6, ROUTE0 "/do/0/create", "no such collection", "\"state\"");
-	refused(DO("{\"create\":\"rows\"},{\"require\":\"true\"}"), -EPROTO, 6, ROUTE0 "/do/1", "\"require\" stands after", "before the first change");
-	refused(DO("{\"find\":\"rows\",\"id\":\"{{request.path.di}}\"}"), -EPROTO, 6, ROUTE0 "/do/0/id", "no parameter {di}", "match.path");
-	refused(DO("{\"find\":\"rows\",\"id\":\"{{row.id}}\",\"as\":\"row\"}"), -EPROTO, 6, ROUTE0 "/do/0/id", "row", "");
-	refused(DO("{\"find\":\"rows\",\"id\":\"a\",\"as\":\"x\"},{\"find\":\"rows\",\"id\":\"a\",\"as\":\"x\"}"), -EPROTO, 6, ROUTE0 "/do/1/as", "calls its row \"x\" already", "another name");
-	refused(DO("{\"find\":\"rows\",\"id\":\"a\",\"as\":\"state\"}"), -EPROTO, 6, ROUTE0 "/do/0/as", "word of the language", "another name");
+	refused(DO("{\"create\":\"rows\"},{\"require\":\"true\"}"), -EPROTO, 6, ROUTE0 "/do/1",
+		"\"require\" stands after", "before the first change");
+	refused(DO("{\"find\":\"rows\",\"id\":\"{{request.path.di}}\"}"), -EPROTO, 6, ROUTE0 "/do/0/id",
+		"no parameter {di}", "match.path");
+	refused(DO("{\"find\":\"rows\",\"id\":\"{{row.id}}\",\"as\":\"row\"}"), -EPROTO, 6, ROUTE0 "/do/0/id", "row",
+		"");
+	refused(DO("{\"find\":\"rows\",\"id\":\"a\",\"as\":\"x\"},{\"find\":\"rows\",\"id\":\"a\",\"as\":\"x\"}"),
+		-EPROTO, 6, ROUTE0 "/do/1/as", "calls its row \"x\" already", "another name");
+	refused(DO("{\"find\":\"rows\",\"id\":\"a\",\"as\":\"state\"}"), -EPROTO, 6, ROUTE0 "/do/0/as",
+		"word of the language", "another name");
 	refused(DO("{\"find\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "has no \"id\"", "add \"id\"");
 	refused(DO("{\"require\":\"{{true}}\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "not a template", "braces");
 	refused(DO("{\"require\":\"frob(1)\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "frob", "");
-	refused(DO("{\"require\":\"len(state.rosw) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "no collection \"rosw\"", "did you mean \"rows\"?");
-	refused(DO("{\"require\":\"len(state) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "\"state\" alone is no value", "state.COLLECTION");
+	refused(DO("{\"require\":\"len(state.rosw) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require",
+		"no collection \"rosw\"", "did you mean \"rows\"?");
+	refused(DO("{\"require\":\"len(state) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require",
+		"\"state\" alone is no value", "state.COLLECTION");
 	refused(DO("{\"require\":\"count(rows, 'n', 1) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "rows", "");
-	refused(DO("{\"require\":\"count(request.body, 'n', 1) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "not a collection", "state.COLLECTION");
-	refused(DO("{\"require\":\"sum(state.rows, 'n', 'm') > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "does not take 3 arguments", "sum(collection");
-	refused(DO("{\"require\":\"sum(state.rows, request.body.x) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "in quotes", "'field'");
-	refused(DO("{\"require\":\"request.boddy.x == 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "no \"boddy\"", "did you mean request.body?");
-	refused(DO("{\"require\":\"has(request.headers['X-Key'])\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "lower case", "lower case");
-	refused(DO("{\"require\":\"vars.count > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "sets vars.count", "\"set\": \"count\"");
-	refused(DO("{\"create\":\"rows\",\"row\":[]}"), -EPROTO, 6, ROUTE0 "/do/0/row", "a row is an object", "{{request.body}}");
-	refused(DO("{\"create\":\"rows\",\"id\":\"a\",\"row\":{\"id\":\"b\"}}"), -EPROTO, 6, ROUTE0 "/do/0/row/id", "both here", "keep one");
-	refused(DO("{\"create\":\"rows\",\"row\":{\"{{id}}\":1}}"), -EPROTO, 6, ROUTE0 "/do/0/row/{{id}}", "key cannot be a template", "write the key");
-	refused(DO("{\"create\":\"rows\",\"row\":{\"a\":\"{{id\"}}"), -EPROTO, 6, ROUTE0 "/do/0/row/a", "without \"}}\"", "close the template");
-	refused(DO("{\"update\":\"rows\",\"id\":\"a\",\"set\":{\"id\":\"b\"}}"), -EPROTO, 6, ROUTE0 "/do/0/set/id", "keeps its id", "take");
-	refused(DO("{\"increment\":\"rows\",\"id\":\"a\",\"field\":\"n\",\"by\":\"1\"}"), -EPROTO, 6, ROUTE0 "/do/0/by", "is a number", "write 1");
-	refused(DO("{\"increment\":\"rows\",\"id\":\"a\",\"field\":\"id\",\"by\":1}"), -EPROTO, 6, ROUTE0 "/do/0/field", "keeps its id", "name one field");
+	refused(DO("{\"require\":\"count(request.body, 'n', 1) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require",
+		"not a collection", "state.COLLECTION");
+	refused(DO("{\"require\":\"sum(state.rows, 'n', 'm') > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require",
+		"does not take 3 arguments", "sum(collection");
+	refused(DO("{\"require\":\"sum(state.rows, request.body.x) > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require",
+		"in quotes", "'field'");
+	refused(DO("{\"require\":\"request.boddy.x == 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "no \"boddy\"",
+		"did you mean request.body?");
+	refused(DO("{\"require\":\"has(request.headers['X-Key'])\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "lower case",
+		"lower case");
+	refused(DO("{\"require\":\"vars.count > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "sets vars.count",
+		"\"set\": \"count\"");
+	refused(DO("{\"create\":\"rows\",\"row\":[]}"), -EPROTO, 6, ROUTE0 "/do/0/row", "a row is an object",
+		"{{request.body}}");
+	refused(DO("{\"create\":\"rows\",\"id\":\"a\",\"row\":{\"id\":\"b\"}}"), -EPROTO, 6, ROUTE0 "/do/0/row/id",
+		"both here", "keep one");
+	refused(DO("{\"create\":\"rows\",\"row\":{\"{{id}}\":1}}"), -EPROTO, 6, ROUTE0 "/do/0/row/{{id}}",
+		"key cannot be a template", "write the key");
+	refused(DO("{\"create\":\"rows\",\"row\":{\"a\":\"{{id\"}}"), -EPROTO, 6, ROUTE0 "/do/0/row/a",
+		"without \"}}\"", "close the template");
+	refused(DO("{\"update\":\"rows\",\"id\":\"a\",\"set\":{\"id\":\"b\"}}"), -EPROTO, 6, ROUTE0 "/do/0/set/id",
+		"keeps its id", "take");
+	refused(DO("{\"increment\":\"rows\",\"id\":\"a\",\"field\":\"n\",\"by\":\"1\"}"), -EPROTO, 6, ROUTE0 "/do/0/by",
+		"is a number", "write 1");
+	refused(DO("{\"increment\":\"rows\",\"id\":\"a\",\"field\":\"id\",\"by\":1}"), -EPROTO, 6, ROUTE0 "/do/0/field",
+		"keeps its id", "name one field");
 	refused(DO("{\"set\":\"a b\",\"to\":1}"), -EPROTO, 6, ROUTE0 "/do/0/set", "name for a variable", "letters");
-	accepted("all effects", DO("{\"find\":\"rows\",\"id\":\"{{request.path.id}}\",\"as\":\"row\",\"else\":{\"status\":404,\"body\":{\"e\":\"{{request.body.x}}\"}}},"
-		"{\"require\":\"row.n + int(request.form.n, 1) <= sum(state.rows, 'n', 'id', row.id) and not (vars.seen == true)\",\"else\":{}},"
-		"{\"create\":\"rows\",\"id\":\"re_{{id}}\",\"row\":{\"n\":\"{{now}}\",\"s\":[\"{{seed}}\",{\"x\":\"{{count(state.rows, 'n', 1)}}\"}]},\"as\":\"made\"},"
-		"{\"create\":\"rows\"},{\"update\":\"rows\",\"id\":\"{{row.id}}\",\"set\":{\"n\":2},\"as\":\"now2\"},"
-		"{\"increment\":\"rows\",\"id\":\"{{row.id}}\",\"field\":\"n\",\"by\":\"{{made.n}}\"},"
-		"{\"append\":\"rows\",\"id\":\"{{row.id}}\",\"field\":\"list\",\"value\":{\"a\":\"{{request.query.q}}\"}},"
-		"{\"delete\":\"rows\",\"id\":\"{{row.id}}\"},{\"set\":\"seen\",\"to\":true}"));
+	accepted(
+		"all effects",
+		DO("{\"find\":\"rows\",\"id\":\"{{request.path.id}}\",\"as\":\"row\",\"else\":{\"status\":404,\"body\":{\"e\":\"{{request.body.x}}\"}}},"
+		   "{\"require\":\"row.n + int(request.form.n, 1) <= sum(state.rows, 'n', 'id', row.id) and not (vars.seen == true)\",\"else\":{}},"
+		   "{\"create\":\"rows\",\"id\":\"re_{{id}}\",\"row\":{\"n\":\"{{now}}\",\"s\":[\"{{seed}}\",{\"x\":\"{{count(state.rows, 'n', 1)}}\"}]},\"as\":\"made\"},"
+		   "{\"create\":\"rows\"},{\"update\":\"rows\",\"id\":\"{{row.id}}\",\"set\":{\"n\":2},\"as\":\"now2\"},"
+		   "{\"increment\":\"rows\",\"id\":\"{{row.id}}\",\"field\":\"n\",\"by\":\"{{made.n}}\"},"
+		   "{\"append\":\"rows\",\"id\":\"{{row.id}}\",\"field\":\"list\",\"value\":{\"a\":\"{{request.query.q}}\"}},"
+		   "{\"delete\":\"rows\",\"id\":\"{{row.id}}\"},{\"set\":\"seen\",\"to\":true}"));
 }
 
 static void
@@ -284,10 +404,13 @@ test_workflow(void)
 {
 	refused(WORKFLOW("\"cwd\":\"../x\""), -EPROTO, 8, "/workflow/cwd", "not a path within", "relative to root");
 	refused(WORKFLOW("\"ready\":{\"port\":1}"), -EOPNOTSUPP, 8, "/workflow/ready", "not supported", "take it out");
-	refused(WORKFLOW("\"ends\":{\"exit\":false}"), -EOPNOTSUPP, 8, "/workflow/ends/exit", "exits", "\"exit\": true");
-	refused(WORKFLOW("\"ends\":{\"when\":\"true\"}"), -EOPNOTSUPP, 8, "/workflow/ends/when", "not supported", "take it out");
+	refused(WORKFLOW("\"ends\":{\"exit\":false}"), -EOPNOTSUPP, 8, "/workflow/ends/exit", "exits",
+		"\"exit\": true");
+	refused(WORKFLOW("\"ends\":{\"when\":\"true\"}"), -EOPNOTSUPP, 8, "/workflow/ends/when", "not supported",
+		"take it out");
 	refused(WORKFLOW("\"stdin\":1"), -EPROTO, 8, "/workflow/stdin", "expected a string", "quotes");
-	accepted("workflow", WORKFLOW("\"cwd\":\".\",\"stdin\":\"x\",\"node\":\"/usr/bin/node\",\"ends\":{\"exit\":true}"));
+	accepted("workflow",
+		 WORKFLOW("\"cwd\":\".\",\"stdin\":\"x\",\"node\":\"/usr/bin/node\",\"ends\":{\"exit\":true}"));
 }
 
 static void
@@ -300,47 +423,83 @@ test_checks(void)
 		{ "", "/checks", "no check", "add one", -EPROTO },
 		{ "{\"id\":\"a\"}", "/checks/0", "no \"kind\"", "add one of", -EPROTO },
 		{ "{\"id\":\"a\",\"kind\":\"exti\"}", "/checks/0/kind", "\"exti\"", "did you mean \"exit\"?", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"jq\",\"expr\":\"x\"}", "/checks/0/kind", "check kind \"jq\" is not supported by this version", "kinds so far", -EOPNOTSUPP },
-		{ "{\"id\":\"A\",\"kind\":\"exit\",\"code\":0}", "/checks/0/id", "small letters", "one-refund", -EPROTO },
-		{ "{\"id\":\"no-unmatched\",\"kind\":\"exit\",\"code\":0}", "/checks/0/id", "every run has already", "another id", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0},{\"id\":\"a\",\"kind\":\"exit\",\"code\":0}", "/checks/1/id", "check 0 has the id", "its own", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"jq\",\"expr\":\"x\"}", "/checks/0/kind",
+		  "check kind \"jq\" is not supported by this version", "kinds so far", -EOPNOTSUPP },
+		{ "{\"id\":\"A\",\"kind\":\"exit\",\"code\":0}", "/checks/0/id", "small letters", "one-refund",
+		  -EPROTO },
+		{ "{\"id\":\"no-unmatched\",\"kind\":\"exit\",\"code\":0}", "/checks/0/id", "every run has already",
+		  "another id", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0},{\"id\":\"a\",\"kind\":\"exit\",\"code\":0}",
+		  "/checks/1/id", "check 0 has the id", "its own", -EPROTO },
 		{ "{\"id\":\"a\",\"kind\":\"exit\"}", "/checks/0", "says nothing", "\"code\": 0", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0,\"signal\":\"SIGTERM\"}", "/checks/0/signal", "beside another", "two checks", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":256}", "/checks/0/code", "from 0 to 255", "write", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"exit\",\"signal\":\"TERM\"}", "/checks/0/signal", "\"TERM\"", "SIGTERM", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0,\"mode\":\"always\"}", "/checks/0/mode", "not supported", "take it out", -EOPNOTSUPP },
-		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"equals\":\"x\",\"contains\":\"x\"}", "/checks/0/contains", "beside another", "two checks", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"contains\":\"\"}", "/checks/0/contains", "empty", "write", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"(\"}", "/checks/0/matches", "regular expression", "regex(7)", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"((a{255}){255}){255}\"}", "/checks/0/matches", "more than 1000", "use *", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"json\":{\"pointer\":\"x\",\"equals\":1}}", "/checks/0/json/pointer", "starts with a slash", "pointer", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pya\"}", "/checks/0/service", "no service \"pya\"", "did you mean \"pay\"?", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pay\",\"route\":\"q\"}", "/checks/0/route", "no route \"q\"", "", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"route\":\"r\"}", "/checks/0/route", "without \"service\"", "add \"service\"", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"exactly\":1,\"at_most\":2}", "/checks/0", "\"exactly\" stands beside", "keep", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_least\":3,\"at_most\":2}", "/checks/0", "never hold", "swap", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_least\":0}", "/checks/0", "always holds", "at_least 1", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"each\":\"x\"}", "/checks/0/each", "not supported", "take it out", -EOPNOTSUPP },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rosw\",\"count\":1}", "/checks/0/path", "no collection \"rosw\"", "did you mean \"/rows\"?", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"\",\"count\":1}", "/checks/0/path", "must start with a collection", "/COLLECTION", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"sum\":\"n\"}", "/checks/0", "says nothing", "add one", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/a\",\"sum\":\"n\",\"equals\":1}", "/checks/0/path", "over the rows", "\"/rows\"", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0,\"signal\":\"SIGTERM\"}", "/checks/0/signal",
+		  "beside another", "two checks", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":256}", "/checks/0/code", "from 0 to 255", "write",
+		  -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"exit\",\"signal\":\"TERM\"}", "/checks/0/signal", "\"TERM\"", "SIGTERM",
+		  -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"exit\",\"code\":0,\"mode\":\"always\"}", "/checks/0/mode", "not supported",
+		  "take it out", -EOPNOTSUPP },
+		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"equals\":\"x\",\"contains\":\"x\"}", "/checks/0/contains",
+		  "beside another", "two checks", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"contains\":\"\"}", "/checks/0/contains", "empty", "write",
+		  -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"(\"}", "/checks/0/matches", "regular expression",
+		  "regex(7)", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"((a{255}){255}){255}\"}", "/checks/0/matches",
+		  "more than 1000", "use *", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"stdout\",\"json\":{\"pointer\":\"x\",\"equals\":1}}",
+		  "/checks/0/json/pointer", "starts with a slash", "pointer", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pya\"}", "/checks/0/service", "no service \"pya\"",
+		  "did you mean \"pay\"?", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pay\",\"route\":\"q\"}", "/checks/0/route",
+		  "no route \"q\"", "", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"route\":\"r\"}", "/checks/0/route", "without \"service\"",
+		  "add \"service\"", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"exactly\":1,\"at_most\":2}", "/checks/0",
+		  "\"exactly\" stands beside", "keep", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_least\":3,\"at_most\":2}", "/checks/0", "never hold", "swap",
+		  -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_least\":0}", "/checks/0", "always holds", "at_least 1",
+		  -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"each\":\"x\"}", "/checks/0/each", "not supported", "take it out",
+		  -EOPNOTSUPP },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rosw\",\"count\":1}",
+		  "/checks/0/path", "no collection \"rosw\"", "did you mean \"/rows\"?", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"\",\"count\":1}", "/checks/0/path",
+		  "must start with a collection", "/COLLECTION", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"sum\":\"n\"}", "/checks/0",
+		  "says nothing", "add one", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/a\",\"sum\":\"n\",\"equals\":1}",
+		  "/checks/0/path", "over the rows", "\"/rows\"", -EPROTO },
 		// vacuous
 		{ "{\"id\":\"a\",\"kind\":\"no-egress\"}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"never\",\"service\":\"pay\"},{\"id\":\"b\",\"kind\":\"calls\",\"exactly\":0}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_most\":4},{\"id\":\"b\",\"kind\":\"stdout\",\"equals\":\"\"}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"count\":1}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/a/n\",\"equals\":1}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/b\",\"exists\":false}", "/checks", "nothing has run", "add a check", -EPROTO },
-		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"sum\":\"n\",\"equals\":1}", "/checks", "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"never\",\"service\":\"pay\"},{\"id\":\"b\",\"kind\":\"calls\",\"exactly\":0}",
+		  "/checks", "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"calls\",\"at_most\":4},{\"id\":\"b\",\"kind\":\"stdout\",\"equals\":\"\"}",
+		  "/checks", "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"count\":1}", "/checks",
+		  "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/a/n\",\"equals\":1}",
+		  "/checks", "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows/b\",\"exists\":false}",
+		  "/checks", "nothing has run", "add a check", -EPROTO },
+		{ "{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"sum\":\"n\",\"equals\":1}",
+		  "/checks", "nothing has run", "add a check", -EPROTO },
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refused(CHECKS(bad[i].check), bad[i].err, 9, bad[i].pointer, bad[i].problem, bad[i].fix);
-	accepted("a state that is not there yet", CHECKS("{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"count\":2},{\"id\":\"b\",\"kind\":\"never\",\"path\":\"/y\"}"));
-	accepted("calls", CHECKS("{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pay\",\"route\":\"r\",\"method\":\"GET\",\"path\":\"/x/{id}\",\"count\":\"effects\",\"at_least\":1,\"at_most\":2}"));
-	accepted("streams", CHECKS("{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"^a+$\",\"because\":\"x\"},{\"id\":\"b\",\"kind\":\"stderr\",\"json\":{\"pointer\":\"\",\"equals\":null}}"));
+	accepted(
+		"a state that is not there yet",
+		CHECKS("{\"id\":\"a\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"count\":2},{\"id\":\"b\",\"kind\":\"never\",\"path\":\"/y\"}"));
+	accepted(
+		"calls",
+		CHECKS("{\"id\":\"a\",\"kind\":\"calls\",\"service\":\"pay\",\"route\":\"r\",\"method\":\"GET\",\"path\":\"/x/{id}\",\"count\":\"effects\",\"at_least\":1,\"at_most\":2}"));
+	accepted(
+		"streams",
+		CHECKS("{\"id\":\"a\",\"kind\":\"stdout\",\"matches\":\"^a+$\",\"because\":\"x\"},{\"id\":\"b\",\"kind\":\"stderr\",\"json\":{\"pointer\":\"\",\"equals\":null}}"));
 	accepted("codes", CHECKS("{\"id\":\"a\",\"kind\":\"exit\",\"code\":[0,75]}"));
 }
 
@@ -359,23 +518,28 @@ test_text(void)
 	refused_text("a comment", "{ // x\n}", 8, -EPROTO, 1, "", "", "strict JSON");
 	refused_text("another document", "[]", 2, -EPROTO, 1, "", "expected an object, found an array", "{ ... }");
 	refused_text("no version", "{}", 2, -EPROTO, 1, "", "no \"agenttwin\"", "world/1");
-	refused_text("a later version", "{\"agenttwin\":\"world/2\"}", 23, -EOPNOTSUPP, 1, "/agenttwin", "\"world/1\" only", "newer version");
+	refused_text("a later version", "{\"agenttwin\":\"world/2\"}", 23, -EOPNOTSUPP, 1, "/agenttwin",
+		     "\"world/1\" only", "newer version");
 	memset(text, '[', 10000);
 	memset(text + 10000, ']', 10000);
 	i = (size_t)load(text, 20000, &d);
 	ok((int)i == -EMSGSIZE && strstr(d.fix, "at most 32"), "10,000 nested arrays");
 	put("t.world.json", "{", 1);
-	ok(truncate(path, 100 << 20) == 0 && world_load(path, &w, &d) == -EMSGSIZE && strstr(d.problem, "104857600"), "a world of 100 MiB is not even read");
+	ok(truncate(path, 100 << 20) == 0 && world_load(path, &w, &d) == -EMSGSIZE && strstr(d.problem, "104857600"),
+	   "a world of 100 MiB is not even read");
 	unlink(path);
 	ok(world_load(path, &w, &d) == -ENOENT && strstr(d.fix, "world file"), "no such file");
 	put("a.world.json", "{}", 2);
 	put("b.world.json", "{}", 2);
-	ok(world_load(folder, &w, &d) == -ENOENT && strstr(d.fix, "a.world.json, b.world.json") && strstr(d.file, "/world.json"), "a folder without world.json names what it has");
+	ok(world_load(folder, &w, &d) == -ENOENT && strstr(d.fix, "a.world.json, b.world.json") &&
+		   strstr(d.file, "/world.json"),
+	   "a folder without world.json names what it has");
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/a.world.json", folder);
 	unlink(path);
 	ok(world_load(folder, &w, &d) == -ENOENT && strstr(d.fix, "write a world.json"), "and when it has none");
-	ok(world_load("/dev/null", &w, &d) == -EPROTO && strstr(d.problem, "not a regular file"), "a device is no world");
+	ok(world_load("/dev/null", &w, &d) == -EPROTO && strstr(d.problem, "not a regular file"),
+	   "a device is no world");
 }
 
 static void
@@ -388,15 +552,20 @@ test_examples(void)
 	is_str(w.name, "refund-once", "name");
 	is_int((long long)w.seed, 4211, "seed");
 	is_str(w.services[0].url, "http://payments.internal", "url");
-	ok(w.services[0].address[0] == 127 && w.services[0].address[1] == 64 && w.services[0].address[3] == 1, "address");
+	ok(w.services[0].address[0] == 127 && w.services[0].address[1] == 64 && w.services[0].address[3] == 1,
+	   "address");
 	is_int((long long)w.checks_len, 4, "checks");
 	is_int(w.limits.run_ms, RUN_MS_DEFAULT, "limits by default");
-	ok(world_check_local(&w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/checks/3") == 0, "no-egress is refused on local");
+	ok(world_check_local(&w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/checks/3") == 0,
+	   "no-egress is refused on local");
 	world_set_local(&w, (const uint16_t[]){ 40123 });
 	is_str(w.services[0].url, "http://127.0.0.1:40123", "url on local");
 	world_wipe(&w);
-	ok(world_load("tests/data/worlds/refund.world.json", &w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/sweep") == 0, "a world of a later version is refused");
-	ok(world_load("tests/data/worlds/support.world.json", &w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/services/0/kind") == 0, "so is another kind of service");
+	ok(world_load("tests/data/worlds/refund.world.json", &w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/sweep") == 0,
+	   "a world of a later version is refused");
+	ok(world_load("tests/data/worlds/support.world.json", &w, &d) == -EOPNOTSUPP &&
+		   strcmp(d.pointer, "/services/0/kind") == 0,
+	   "so is another kind of service");
 }
 
 static void
@@ -408,10 +577,15 @@ test_many(void)
 	struct diag d;
 
 	for (i = 0; i < 251; i++) {
-		n = (size_t)snprintf(text, sizeof(text), "{\"agenttwin\":\"world/1\",\"name\":\"w\",\"files\":[],\"services\":[");
+		n = (size_t)snprintf(text, sizeof(text),
+				     "{\"agenttwin\":\"world/1\",\"name\":\"w\",\"files\":[],\"services\":[");
 		for (size_t k = 0; k < i; k++)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s{\"name\":\"s%zu\",\"kind\":\"http\",\"hosts\":[\"s%zu.internal\"]}", k ? "," : "", k, k);
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "],\"workflow\":{\"command\":[\"x\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}");
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+					      "%s{\"name\":\"s%zu\",\"kind\":\"http\",\"hosts\":[\"s%zu.internal\"]}",
+					      k ? "," : "", k, k);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"],\"workflow\":{\"command\":[\"x\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}");
 		if (i < 249)
 			continue;
 		put("t.world.json", text, n);
@@ -424,7 +598,9 @@ test_many(void)
 	n = (size_t)(strstr(text, "],\"workflow\"") - text);
 	snprintf(text + n, sizeof(text) - n, ",{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x.internal\"]}]}");
 	put("t.world.json", text, strlen(text));
-	ok(world_load(path, &w, &d) == -EPROTO && strcmp(d.pointer, "/services/250") == 0 && strstr(d.problem, "more than 250"), "251 services are refused");
+	ok(world_load(path, &w, &d) == -EPROTO && strcmp(d.pointer, "/services/250") == 0 &&
+		   strstr(d.problem, "more than 250"),
+	   "251 services are refused");
 }
 
 int

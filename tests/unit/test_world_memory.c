@@ -117,16 +117,23 @@ prepare(void)
 	put("A.js", "x");
 	put("a.js", "x");
 	put("world.json",
-		"{\"agenttwin\":\"world/1\",\"name\":\"w\",\"files\":[\"*.js\",\"node_modules/**\"],\"env\":{\"A\":\"{{secret.p}}\"},"
-		"\"services\":[{\"name\":\"p\",\"kind\":\"http\",\"hosts\":[\"p.internal\"],\"unmatched\":404,\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.p}}\"},"
-		"\"state\":{\"r\":[{\"id\":\"a\"},{\"id\":\"b\",\"n\":0.30000000000000004}]},\"routes\":[{\"resource\":\"r\",\"path\":\"/r\"}]}],"
-		"\"workflow\":{\"command\":[\"node\",\"b.js\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"stdout\",\"contains\":\"x\"}]}");
+	    "{\"agenttwin\":\"world/1\",\"name\":\"w\",\"files\":[\"*.js\",\"node_modules/**\"],\"env\":{\"A\":\"{{secret.p}}\"},"
+	    "\"services\":[{\"name\":\"p\",\"kind\":\"http\",\"hosts\":[\"p.internal\"],\"unmatched\":404,\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.p}}\"},"
+	    "\"state\":{\"r\":[{\"id\":\"a\"},{\"id\":\"b\",\"n\":0.30000000000000004}]},\"routes\":[{\"resource\":\"r\",\"path\":\"/r\"}]}],"
+	    "\"workflow\":{\"command\":[\"node\",\"b.js\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"stdout\",\"contains\":\"x\"}]}");
 }
 
 static void
 clean(void)
 {
-	static const char *const names[] = { "node_modules/link", "node_modules/zod.js", "node_modules/.npmrc", "node_modules", "A.js", "a.js", "world.json", "" };
+	static const char *const names[] = { "node_modules/link",
+					     "node_modules/zod.js",
+					     "node_modules/.npmrc",
+					     "node_modules",
+					     "A.js",
+					     "a.js",
+					     "world.json",
+					     "" };
 	char path[128];
 	size_t i;
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * world_names.c - the services, routes and collections that checks name: looked up when the whole world is read, since they may
+ * stand below. */
+#include <cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/nearest.h"
+#include "host/world_read.h"
+
+static int
+check_service(struct wr *c, const char *name, const struct world_service **out)
+{
+	struct nearest n;
+	size_t i, mark;
+	int r;
+
+	nearest_init(&n, name);
+	for (i = 0; i < c->w->services_len; i++) {
+		*out = &c->w->services[i];
+		if (strcmp((*out)->name, name) == 0)
+			return 0;
+		nearest_offer(&n, (*out)->name);
+	}
+	mark = wr_enter(c, "service");
+	r = wr_fail(c, -EPROTO, "there is no service \"%s\"", name);
+	if (n.best)
+		diag_fix(c->d, "did you mean \"%s\"?", n.best);
+	else
+		diag_fix(c->d, "name a service of this world");
+	wr_leave(c, mark);
+	return r;
+}
+
+/* Whether a route, which may be a short form for five, has the id.  Offers its ids as near words. */
+static bool
+has_route_id(const struct cJSON *route, const char *id, char near[static 96], struct nearest *n)
+{
+	static const char *const verbs[] = { "list", "get", "create", "update", "delete" };
+	const struct cJSON *m = cJSON_GetObjectItemCaseSensitive(route, "id");
+	char text[96];
+	size_t i;
+
+	for (i = 0; i < (m ? 1 : sizeof(verbs) / sizeof(verbs[0])); i++) {
+		if (m)
+			(void)snprintf(text, sizeof(text), "%s", m->valuestring);
+		else
+			(void)snprintf(text, sizeof(text), "%s.%s",
+				       cJSON_GetObjectItemCaseSensitive(route, "resource")->valuestring, verbs[i]);
+		if (strcmp(text, id) == 0)
+			return true;
+		nearest_offer(n, text);
+		if (n->best == text) {
+			memcpy(near, text, sizeof(text));
+			n->best = near;
+		}
+	}
+	return false;
+}
+
+static int
+check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
+{
+	const struct cJSON *route = cJSON_GetObjectItemCaseSensitive(v, "route"), *m;
+	char near[96] = "";
+	struct nearest n;
+	size_t mark;
+	int r;
+
+	if (!route)
+		return 0;
+	mark = wr_enter(c, "route");
+	if (!s) {
+		r = wr_fail_key(c, -EPROTO, "\"route\" stands without \"service\"");
+		diag_fix(c->d, "add \"service\": \"NAME\": ids of routes are unique within a service only");
+		wr_leave(c, mark);
+		return r;
+	}
+	nearest_init(&n, route->valuestring);
+	cJSON_ArrayForEach(m, cJSON_GetObjectItemCaseSensitive(s->json, "routes"))
+	{
+		if (has_route_id(m, route->valuestring, near, &n)) {
+			wr_leave(c, mark);
+			return 0;
+		}
+	}
+	r = wr_fail(c, -EPROTO, "service \"%s\" has no route \"%s\"", s->name, route->valuestring);
+	if (n.best)
+		diag_fix(c->d, "did you mean \"%s\"?", near);
+	else
+		diag_fix(c->d, "name the id of a route of this service");
+	wr_leave(c, mark);
+	return r;
+}
+
+static int
+check_state_path(struct wr *c, const struct cJSON *v, const struct world_service *s)
+{
+	const char *path = cJSON_GetObjectItemCaseSensitive(v, "path")->valuestring;
+	const struct cJSON *state = cJSON_GetObjectItemCaseSensitive(s->json, "state"), *m;
+	size_t len = *path ? strcspn(path + 1, "/") : 0, mark;
+	char name[96];
+	struct nearest n;
+	int r;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(len < 90 ? len : 90), *path ? path + 1 : "");
+	nearest_init(&n, name);
+	for (m = state ? state->child : NULL; m; m = m->next) {
+		if (*path && strcmp(m->string, name) == 0)
+			return 0;
+		nearest_offer(&n, m->string);
+	}
+	mark = wr_enter(c, "path");
+	r = wr_fail(c, -EPROTO,
+		    *path ? "service \"%s\" has no collection \"%s\""
+			  : "the path must start with a collection of service \"%s\"",
+		    s->name, name);
+	if (n.best)
+		diag_fix(c->d, "did you mean \"/%s\"?", n.best);
+	else
+		diag_fix(c->d, "write \"/COLLECTION\", \"/COLLECTION/ROW-ID\" or \"/COLLECTION/ROW-ID/field\"");
+	wr_leave(c, mark);
+	return r;
+}
+
+/* A sum, and a count, are over something that can hold several. */
+static int
+check_state_shape(struct wr *c, const struct cJSON *v)
+{
+	const struct cJSON *sum = cJSON_GetObjectItemCaseSensitive(v, "sum");
+	const char *path = cJSON_GetObjectItemCaseSensitive(v, "path")->valuestring;
+	size_t mark;
+	int r;
+
+	if (!sum || !strchr(path + 1, '/'))
+		return 0;
+	mark = wr_enter(c, "path");
+	r = wr_fail(c, -EPROTO, "a sum is over the rows of a collection");
+	diag_fix(c->d, "end the path with the collection: \"%.*s\"", (int)(1 + strcspn(path + 1, "/")), path);
+	wr_leave(c, mark);
+	return r;
+}
+
+int
+world_check_references(struct wr *c)
+{
+	const struct world_service *s;
+	const struct cJSON *name;
+	size_t i, outer, inner;
+	int r = 0;
+
+	outer = wr_enter(c, "checks");
+	for (i = 0; i < c->w->checks_len && r == 0; i++) {
+		const struct world_check *k = &c->w->checks[i];
+
+		if (k->kind != CHECK_CALLS && k->kind != CHECK_NEVER && k->kind != CHECK_STATE)
+			continue;
+		inner = wr_enter_index(c, i);
+		name = cJSON_GetObjectItemCaseSensitive(k->json, "service");
+		s = NULL;
+		if (name)
+			r = check_service(c, name->valuestring, &s);
+		if (r == 0 && k->kind == CHECK_STATE) {
+			r = check_state_path(c, k->json, s);
+			if (r == 0)
+				r = check_state_shape(c, k->json);
+		} else if (r == 0) {
+			r = check_route(c, k->json, s);
+		}
+		wr_leave(c, inner);
+	}
+	wr_leave(c, outer);
+	return r;
+}
