@@ -504,20 +504,27 @@ check_absent(struct fw_lock *l, struct fw_failure *f)
 }
 
 /* All that a complete kernel has, tried for real: one accepted batch says that every feature is there, and costs nothing.
- * (A batch that is aborted, as probing does, waits for a grace period: 8 ms.)  Refused, nothing of it exists. */
-static bool
-install_whole(struct fw_lock *l)
+ * (A batch that is aborted, as probing does, waits for a grace period: 8 ms.)  0, or -ENOTSUP with nothing of it left. */
+static int
+install_whole(struct fw_lock *l, struct fw_failure *f)
 {
-	struct fw_failure ignored;
+	int r;
 
 	l->params.family = FW_INET;
 	l->params.reject = l->params.log = true;
-	if (fw_log_open(l, &ignored) == 0 && install_table(l, false, &ignored) == 0)
-		return true;
+	if ((r = fw_log_open(l, f)) == 0 && (r = install_table(l, false, f)) == 0)
+		return 0;
 	if (l->log_fd >= 0)
 		close(l->log_fd);
 	l->log_fd = -1;
-	return false;
+	switch (-r) {
+	case ENOENT: /* an expression */
+	case EINVAL: /* a netlink subsystem */
+	case EOPNOTSUPP:
+	case EAFNOSUPPORT:
+	case EPROTONOSUPPORT: return -ENOTSUP;
+	default: return r; /* the kernel did not say that it lacks something */
+	}
 }
 
 static int
@@ -548,11 +555,10 @@ fw_lock_install(struct fw_lock *l, struct fw_failure *f)
 	    (r = check_absent(l, f)) < 0)
 		return r;
 	two_steps = l->params.control_port != 0 && l->params.pinned_len == 0;
-	if (two_steps || !install_whole(l)) {
-		if ((r = install_probed(l, two_steps, f)) < 0)
-			return r;
-	}
-	if ((r = fw_readback(l, "readback", &l->generation, &l->handles, f)) < 0)
+	r = two_steps ? -ENOTSUP : install_whole(l, f);
+	if (r == -ENOTSUP)
+		r = install_probed(l, two_steps, f);
+	if (r < 0 || (r = fw_readback(l, "readback", &l->generation, &l->handles, f)) < 0)
 		return r;
 	l->generation_seen = l->generation;
 	l->installed = true;

@@ -241,7 +241,8 @@ see_address(void *arg, const struct nlmsghdr *h)
 	}
 	if (local.family)
 		address = local;
-	if (is_link_local(&address))
+	/* A tentative address cannot be sent from, so nothing would be proved. */
+	if (is_link_local(&address) && !(m.ifa_flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
 		for (unsigned i = 0; i < s->l->interfaces_len; i++)
 			if (s->l->interfaces[i].index == m.ifa_index)
 				s->link_local[i] = true;
@@ -516,8 +517,9 @@ fw_net_observe(struct fw_lock *l, struct fw_failure *f)
 	if (r < 0)
 		return r;
 	qsort(l->params.own, l->params.own_len, sizeof(l->params.own[0]), compare_addresses);
-	for (unsigned i = 0; i < l->interfaces_len && l->gateway_index == 0; i++)
-		if (s.link_local[i])
+	l->gateway_index = 0;
+	for (unsigned i = 0; i < l->interfaces_len; i++)
+		if (s.link_local[i] && (l->gateway_index == 0 || strcmp(l->interfaces[i].name, FW_VETH) == 0))
 			l->gateway_index = l->interfaces[i].index;
 	return l->params.lock == FW_OUTER ? observe_all_sockets(&l->params, f) : 0;
 }

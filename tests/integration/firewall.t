@@ -1,65 +1,193 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where the boundary cannot be made the workflow never starts, and a receipt says why; no pass or fail without both proofs.
-. tests/lib/tap.sh
-. tests/lib/agenttwin.sh
-need_namespace
+# firewall.t - the firewall room against a real kernel, nft and traffic, in network namespaces of its own.
+# Root is needed for the workflow's uid: in a user namespace of an ordinary user there is only one.
+set -u
+tool=${O:-build}/tests/fwtool
+tmp=
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+[ "$(id -u)" = 0 ] || skip_all "needs root"
+command -v nft >/dev/null || skip_all "needs nft"
+[ -x "$tool" ] || skip_all "$tool is not built"
+unshare -n true 2>/dev/null || skip_all "network namespaces cannot be made here"
+tmp=$(mktemp -d) || exit 1
+pids=
+trap 'for p in $pids; do kill "$p" 2>/dev/null; done; rm -rf "$tmp"' EXIT
+export tmp
 
-world "$tmp/marker" '"a.mjs"' '"node", "a.mjs"'
-# the marker: one operation, and one line
-cat >"$tmp/marker/a.mjs" <<'E2'
-await fetch(`${process.env.SHOP_URL}/items`).then((r) => r.text());
-console.log('WORKFLOW-RAN');
-E2
-run_world "$tmp/marker"
-is_run passed 0 "here it works"
-is "$(json "$receipt" 'r.operations.length + " " + r.outcome.stdout.tail.trim()')" "1 WORKFLOW-RAN" "and the marker appears"
-never_started() { # NAME
-	like "$status" '^[34]$' "$1: exit 3 or 4" || explain
-	ok "$1: there is a receipt" test -s "$receipt"
-	like "$(json "$receipt" 'r.status')" '^(aborted|error)$' "$1: aborted or error"
-	is "$(json "$receipt" '(r.operations || []).length')" 0 "$1: no operation"
-	is "$(grep -c WORKFLOW-RAN "$receipt")" 0 "$1: no output"
-	like "$err" '[a-z]{3}' "$1: and a message"
+n=0
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		[ -f "$tmp/out" ] && sed 's/^/# /' "$tmp/out" | tail -n 20
+	fi
 }
-within() { # COMMAND PREFIX...: runs the world under it
-	run_count=$((run_count + 1))
-	receipt=$tmp/receipt-$run_count.json
-	"$@" "$host" run --json "$tmp/marker" >"$receipt" 2>"$tmp/err"
-	status=$?
-	err=$(cat "$tmp/err")
+run() { # STEP... in a namespace of its own; output in $tmp/out
+	timeout 60 unshare -n "$tool" "$@" >"$tmp/out" 2>&1
 }
-# Namespaces are forbidden by a limit, one kind at a time, within a user namespace of our own.
-export host
-for kind in user net pid mnt ipc; do
-	# shellcheck disable=SC2016 # expanded by the inner shell
-	within unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_'$kind'_namespaces && exec "$@"' -
-	never_started "no new $kind namespaces"
-done
-if [ "$(id -u)" -eq 0 ]; then
-	within setpriv --bounding-set=-all --inh-caps=-all
-	never_started "root without capabilities"
-	within setpriv --bounding-set=-net_admin
-	like "$status $(json "$receipt" 'r.status')" '^(0 passed|[34] (aborted|error))$' "root without NET_ADMIN: works in its own namespace, or not at all"
-fi
+says() {
+	grep -Eq "$1" "$tmp/out"
+}
+# A listener that lives until the test ends, in the namespace of the caller.
+cat >"$tmp/listen.sh" <<'EOF'
+perl -e 'use Socket; socket(S,AF_INET,SOCK_STREAM,0); setsockopt(S,SOL_SOCKET,SO_REUSEADDR,1); bind(S,sockaddr_in($ARGV[0],INADDR_ANY)) or die; listen(S,5);
+	 socket(U,AF_INET6,SOCK_DGRAM,0); bind(U,pack_sockaddr_in6($ARGV[0]+1,Socket::IN6ADDR_ANY)) or die; open(F,">",$ARGV[1]); close F; sleep 20' "$1" "$2" &
+echo $! >"$2.pid"
+for i in $(seq 100); do [ -e "$2" ] && break; sleep 0.05; done
+EOF
+# TCP and UDP to both families, as many as asked: TRIES
+cat >"$tmp/traffic.pl" <<'EOF'
+use Socket;
+my ($n) = @ARGV; my $got = 0;
+my $a4 = sub { sockaddr_in($_[0], inet_aton("203.0.113.9")) };
+my $a6 = sub { pack_sockaddr_in6($_[0], Socket::inet_pton(AF_INET6, "2001:db8::9")) };
+for my $k ([AF_INET, $a4, 0], [AF_INET6, $a6, 1]) {
+	for (1 .. $n + $k->[2]) { socket(my $s, $k->[0], SOCK_STREAM, 0); $got++ if connect($s, $k->[1]->(443)); close $s }
+	for (1 .. $n + 2 + $k->[2]) { socket(my $s, $k->[0], SOCK_DGRAM, 0); $got++ if send($s, "x", 0, $k->[1]->(53)); close $s }
+}
+exit($got != 0);
+EOF
+cat >"$tmp/flood.pl" <<'EOF'
+use Socket;
+socket(my $s, AF_INET, SOCK_DGRAM, 0);
+my @to = map { pack_sockaddr_in($_, inet_aton("203.0.113.7")) } 1000 .. 1099;
+send($s, "x", 0, $to[$_ % 100]) for 1 .. 50000;
+EOF
+chmod 755 "$tmp"
+as_workflow='setpriv --reuid 1000 --clear-groups'
 
-# Kernel answers that fail, injected one by one into the calls that speak netlink and make namespaces.
-if ! command -v strace >/dev/null || ! strace -f -o /dev/null true 2>/dev/null; then
-	skip "injected failures" "strace does not work here"
-	done_testing
-fi
-consistent() { # NAME: exit 0 and 1 only with both proofs; never a marker without the first proof
-	local got
-	got=$(json "$receipt" '[r.status, !!(r.boundary.opening && r.boundary.opening.proved), !!(r.boundary.closing && r.boundary.closing.proved),
-		JSON.stringify(r).includes("WORKFLOW-RAN")].join(" ")' 2>/dev/null)
-	like "$status $got" '^(0 passed true true true|1 failed true true (true|false)|[345] (aborted|error|timeout) (true|false) (true|false) (true|false)|2 |4 )' "$1: $status $got" || explain
-	unlike "$got" '^[a-z]+ false [a-z]+ true$' "$1: no marker without a proof"
+# ---- the script and our own installation list equally ----
+compare() { # NAME OPTION...
+	local name=$1
+	shift
+	timeout 60 unshare -n sh -c '[ "$1" = - ] || sh "$tmp/listen.sh" 4711 "$tmp/ready.$$"; shift; exec "$@"' sh "${listen:--}" \
+		"$tool" "$@" install text sh:'nft -s list ruleset >"$tmp/ours"' >"$tmp/script" 2>&1
+	for f in "$tmp"/ready.*.pid; do [ -e "$f" ] && kill "$(cat "$f")"; rm -f "$f"; done
+	unshare -n sh -c 'ip link set lo up; nft -f "$tmp/script" && nft -s list ruleset' >"$tmp/theirs" 2>"$tmp/out"
+	[ -s "$tmp/ours" ] && cmp "$tmp/ours" "$tmp/theirs" >>"$tmp/out" 2>&1
+	ok $? "nft -f of the script and our installation list equally: $name"
 }
-for rule in sendto:error=ENOBUFS sendto:error=EPERM sendmsg:error=EOPNOTSUPP recvmsg:error=ENOBUFS socket:error=EPROTONOSUPPORT \
-	unshare:error=ENOSPC seccomp:error=EINVAL setresuid:error=EAGAIN prctl:error=EPERM mount:error=EPERM; do
-	for when in 1 3${AGENTTWIN_LONG:+ 2 4 5 6 7 8 9 10 12 15}; do
-		within strace -f -qq -o /dev/null -e "inject=$rule:when=$when"
-		consistent "${rule/:error=/ fails with }, call $when of each process"
-	done
+compare "inner, inet"
+compare "inner, split" -f inet
+compare "inner, no reject" -f reject
+compare "inner, no log" -f log
+compare "outer, inet" -o
+compare "outer, split" -o -f inet
+listen=yes compare "outer with closed ports" -o
+grep -q 'tcp dport 4711 goto closed' "$tmp/ours" && grep -q 'udp dport 4712 goto closed' "$tmp/ours"
+ok $? "listeners that existed are closed"
+listen=yes compare "outer with closed ports, split" -o -f inet
+grep -q 'fd00:a7::1' "$tmp/ours"
+ok $? "own addresses are in the rules"
+
+# ---- proof ----
+for options in "" "-f inet" "-o" "-o -f inet" "-f reject" "-f log" "-f inet,reject,log"; do
+	# shellcheck disable=SC2086
+	run $options install prove probes sleep:50 watch closing && ! grep -E '^probe' "$tmp/out" | grep -Evq '^probe (PASS|ABSENT)'
+	ok $? "installs, proves, stays, closes: ${options:-plain}"
 done
-done_testing
+run install sh:'nft flush ruleset' prove
+[ $? = 1 ] && says 'prove: E(PERM|PROTO)'
+ok $? "negative control: without rules the proof fails"
+run install sh:'nft add table inet agenttwin "{ flags dormant; }"' prove
+[ $? = 1 ] && says 'prove: E(PERM|PROTO)'
+ok $? "a dormant table does not prove"
+run install sh:'nft insert rule inet agenttwin output accept' prove
+[ $? = 1 ] && says 'prove: EPERM.*FAIL'
+ok $? "an accepting rule is a FAIL"
+run -o install sh:'nft insert rule inet agenttwin loopback accept' prove
+[ $? = 1 ] && says 'prove: E(PERM|PROTO)'
+ok $? "the forwarding resolver reachable is a FAIL"
+run install sh:'nft insert rule inet agenttwin output meta skuid 1000 drop' prove
+[ $? = 1 ] && says 'prove: EPROTO.*UNKNOWN'
+ok $? "dropped but not counted is UNKNOWN, not PASS"
+
+# ---- changes ----
+changed() { # NAME COMMAND
+	run install prove sh:"$2" watch
+	[ $? = 1 ] && says 'watch: EPERM'
+	ok $? "fatal: $1"
+}
+changed "a removed rule" 'h=$(nft -a list chain inet agenttwin postrouting | sed -n "s/.*group 7 drop # handle //p"); nft delete rule inet agenttwin postrouting handle $h'
+changed "an added rule" 'nft add rule inet agenttwin input accept'
+changed "an added set" 'nft add set inet agenttwin s "{ type inet_service; }"'
+changed "dormant" 'nft add table inet agenttwin "{ flags dormant; }"'
+changed "dormant and back" 'nft add table inet agenttwin "{ flags dormant; }"; nft add table inet agenttwin'
+changed "swapped and restored" 'nft -s list ruleset >"$tmp/rs"; nft flush ruleset; nft -f "$tmp/rs"'
+changed "deleted" 'nft delete table inet agenttwin'
+changed "a policy" 'nft chain inet agenttwin output "{ policy accept; }"'
+changed "an address in the inner namespace" 'ip addr add 192.0.2.77/32 dev atw0'
+changed "a route in the inner namespace" 'ip route add 192.0.2.0/24 dev atw0'
+changed "a device in the inner namespace" 'ip link add dummy0 type veth'
+run -o install prove sh:'ip addr add 192.0.2.77/32 dev atw0' watch && says 'watch 0 .*routes=[1-9]'
+ok $? "an address in the outer namespace is recorded only"
+run install prove sh:'nft add table ip t; nft add chain ip t c "{ type nat hook output priority -100; }"' watch watch closing &&
+	says '^watch 1 foreign=2' && says '^watch 0 foreign=2'
+ok $? "a foreign table is recorded, re-verified, and not fatal"
+run install prove sh:'nft add table ip t; nft delete table inet agenttwin' closing
+[ $? = 1 ]
+ok $? "closing verification finds the table gone"
+timeout 60 unshare -n sh -c 'nft add table ip agenttwin; exec "$0" install' "$tool" >"$tmp/out" 2>&1
+[ $? = 1 ] && says 'EEXIST'
+ok $? "a table of that name that is not ours is an error"
+
+# ---- records ----
+run install prove sh:"$as_workflow perl $tmp/traffic.pl 10" denied counters closing denied counters &&
+	says '^denied 4 6 203.0.113.9 443 uid=1000 count=10$' && says '^denied 6 6 2001:db8::9 443 uid=1000 count=11$' &&
+	says '^denied 4 17 203.0.113.9 53 uid=1000 count=12$' && says '^denied 6 17 2001:db8::9 53 uid=1000 count=13$' &&
+	[ "$(grep -c '^records 46 overflow 0 lossy 0' "$tmp/out")" = 2 ] && [ "$(grep -c '^run workflow=46 twins=0 others=0 .* postrouting=0' "$tmp/out")" = 2 ]
+ok $? "each denied TCP and UDP packet of both families is recorded once; the proofs' own are not"
+run install prove sh:"perl $tmp/traffic.pl 1" denied counters && says '^run workflow=0 twins=0 others=10 ' && says 'uid=0 count'
+ok $? "another owner's packets are another's"
+run -f log install prove sh:"$as_workflow perl $tmp/traffic.pl 5" denied counters && says '^records 0 ' && says '^run workflow=26 '
+ok $? "without a log the total is exact"
+run install prove sh:"$as_workflow perl $tmp/flood.pl" denied counters closing && says '^run workflow=50000 '
+ok $? "50,000 packets: the total is exact, whatever was recorded"
+
+# ---- the control connection: a daemon with an open stream, as a provider's ----
+cat >"$tmp/control.sh" <<'EOF'
+# $1 tool, then its arguments; runs in the sandbox's namespace, whose parent is the host's
+set -e
+tool=$1; shift
+ip link set lo up
+sleep 60 & holder=$!
+unshare -n sh -c 'echo $$ >"$tmp/sandbox"; exec sleep 60' & sandbox=$!
+trap 'kill $holder $sandbox $server $client 2>/dev/null' EXIT
+for i in $(seq 100); do [ -s "$tmp/sandbox" ] && break; sleep 0.05; done
+ns="nsenter --net=/proc/$(cat "$tmp/sandbox")/ns/net"
+ip link add h0 type veth peer name s0 netns "$(cat "$tmp/sandbox")"
+ip addr add 169.254.0.22/30 dev h0; ip link set h0 up
+$ns sh -c 'ip link set lo up; ip addr add 169.254.0.21/30 dev s0; ip link set s0 up; ip route add default via 169.254.0.22'
+$ns perl -MSocket -e '$|=1; socket(S,AF_INET6,SOCK_STREAM,0); setsockopt(S,SOL_SOCKET,SO_REUSEADDR,1); bind(S,pack_sockaddr_in6(49983,Socket::IN6ADDR_ANY)) or die $!; listen(S,5);
+	accept(C,S); open(F,">",$ARGV[0]); close F; while(1){ syswrite(C,"tick\n") or exit; select(undef,undef,undef,0.1) }' "$tmp/accepted" & server=$!
+sleep 0.5
+perl -MSocket -e '$|=1; socket(S,AF_INET,SOCK_STREAM,0); connect(S,sockaddr_in(49983,inet_aton("169.254.0.21"))) or die $!; while(sysread(S,$b,99)){ print $b }' >"$tmp/ticks" & client=$!
+for i in $(seq 100); do [ -e "$tmp/accepted" ] && break; sleep 0.05; done
+export new='timeout 1 bash -c "exec 3<>/dev/tcp/169.254.0.21/49983"'
+$ns "$tool" "$@"
+before=$(wc -l <"$tmp/ticks"); sleep 1; after=$(wc -l <"$tmp/ticks")
+echo "ticks $((after - before))"
+if eval "$new" 2>/dev/null; then echo "new connection got in"; else echo "new connection refused"; fi
+EOF
+control() {
+	rm -f "$tmp/sandbox" "$tmp/accepted" "$tmp/ticks"
+	timeout 90 unshare -n bash "$tmp/control.sh" "$tool" "$@" >"$tmp/out" 2>&1
+	says '^ticks ([5-9]|1[0-9])$' && says '^new connection refused'
+}
+control -o -c 49983 install prove text sleep:300 watch && says 'ip saddr 169.254.0.22 tcp sport [0-9]+ tcp dport 49983 accept' && ! says 'ct state'
+ok $? "pinned: the open control stream goes on, nothing new gets in, and it proves"
+control -o -f inet -c 49983 install prove
+ok $? "pinned, split"
+control -o -p -c 49983 install prove text && says 'tcp dport 49983 ct state established accept'
+ok $? "two steps with heartbeats where it cannot be pinned"
+run -o -c 49983 install
+[ $? = 1 ] && says 'ENOTCONN'
+ok $? "no control connection and no heartbeat: an error"
+
+echo "1..$n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * fwtool.c - drives the firewall room for tests and benchmarks: fwtool [OPTION]... STEP...
  *   -o        the outer lock (default: inner)      -c PORT  control port          -u UID  the workflow's (default 1000)
+ *   -p        pretend that no peer of the control connection can be seen; the heartbeat is a short sleep
  *   -f LIST   kernel features to hide, of inet,ip6,reject,log,ct: their names are changed on the way to the kernel
  * Steps: install prove closing text policy watch denied counters probes sh:COMMAND sleep:MS time:N (N installs, each in a
  * new network namespace).  A step that fails prints "STEP: ERRNO step=... text" and ends the program with status 1. */
@@ -23,6 +24,7 @@ static struct fw_lock lock;
 static struct fw_failure failure;
 static char text[FW_TEXT_MAX];
 static const char *hidden = "";
+static int unseen;
 
 ssize_t __real_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
 ssize_t __wrap_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
@@ -63,6 +65,24 @@ __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sock
 	if (strstr(hidden, "ct"))
 		hide(buf, len, "ct", 'C');
 	return __real_sendto(fd, buf, len, flags, to, to_len);
+}
+
+/* The daemon in the test ticks ten times a second by itself. */
+static int
+heartbeat(void *arg)
+{
+	(void)arg;
+	usleep(250000);
+	return 0;
+}
+
+FILE *__real_fopen(const char *, const char *);
+FILE *__wrap_fopen(const char *, const char *);
+
+FILE *
+__wrap_fopen(const char *path, const char *mode)
+{
+	return __real_fopen(unseen && strstr(path, "/net/") ? "/dev/null" : path, mode);
 }
 
 static int
@@ -158,6 +178,7 @@ step(const char *s, const struct fw_params *want)
 
 	if (strcmp(s, "install") == 0) {
 		r = fw_lock_init(&lock, want, &failure);
+		lock.heartbeat = unseen ? heartbeat : NULL;
 		return r < 0 ? r : fw_lock_install(&lock, &failure);
 	}
 	if (strcmp(s, "prove") == 0)
@@ -197,9 +218,10 @@ main(int argc, char **argv)
 	int c, r;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((c = getopt(argc, argv, "oc:u:f:")) != -1) {
+	while ((c = getopt(argc, argv, "opc:u:f:")) != -1) {
 		switch (c) {
 		case 'o': want.lock = FW_OUTER; break;
+		case 'p': unseen = 1; break;
 		case 'c': want.control_port = (uint16_t)atoi(optarg); break;
 		case 'u': want.uid_workflow = (uint32_t)atoi(optarg); break;
 		case 'f': hidden = optarg; break;

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Each netlink call of the installation fails in turn; and the kernel's answers when something is missing.  Needs root of
+ * a network namespace: makes one of its own, with a user namespace where it is not root. */
+// LINK: -Wl,--wrap=sendto,--wrap=recvfrom
+#include "tests/lib/tap.h"
+
+#include <errno.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "firewall/fw.h"
+
+static struct fw_lock lock;
+static struct fw_failure failure;
+static int calls, fail_at = -1, fail_with, injected;
+static const char *hidden = "";
+
+ssize_t __real_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+ssize_t __wrap_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+ssize_t __real_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+ssize_t __wrap_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+
+static void
+hide(uint8_t *buf, size_t len, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	if (!strstr(hidden, name))
+		return;
+	for (size_t i = 0; len >= n && i <= len - n; i++)
+		if (memcmp(buf + i, name, n) == 0)
+			buf[i] = 'X';
+}
+
+ssize_t
+__wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to, socklen_t to_len)
+{
+	static uint8_t buf[FW_SPACE];
+	struct nlmsghdr *h;
+
+	if (!to || to->sa_family != AF_NETLINK)
+		return __real_sendto(fd, data, len, flags, to, to_len);
+	if (calls++ == fail_at) {
+		injected = 1;
+		errno = fail_with;
+		return -1;
+	}
+	if (!*hidden || len > sizeof(buf))
+		return __real_sendto(fd, data, len, flags, to, to_len);
+	memcpy(buf, data, len);
+	for (size_t at = 0; at + sizeof(*h) < len; at += NLMSG_ALIGN(h->nlmsg_len)) {
+		h = (struct nlmsghdr *)(void *)(buf + at);
+		if (h->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || (h->nlmsg_type & 255) > NFT_MSG_NEWRULE)
+			continue;
+		if ((strstr(hidden, "inet") && buf[at + sizeof(*h)] == 1) || (strstr(hidden, "ip6") && buf[at + sizeof(*h)] == 10) ||
+		    (strstr(hidden, "ip4") && buf[at + sizeof(*h)] == 2))
+			buf[at + sizeof(*h)] = 99;
+	}
+	hide(buf, len, "reject");
+	hide(buf, len, "log");
+	return __real_sendto(fd, buf, len, flags, to, to_len);
+}
+
+ssize_t
+__wrap_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from, socklen_t *from_len)
+{
+	ssize_t r;
+
+	if (from && calls == fail_at) {
+		calls++;
+		injected = 1;
+		errno = fail_with;
+		return -1;
+	}
+	r = __real_recvfrom(fd, buf, len, flags, from, from_len);
+	if (from && r >= 0)
+		calls++;
+	return r;
+}
+
+static int
+enter(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* In a fresh network namespace; the workflow is uid 0 here, because a user namespace of an ordinary user has no other. */
+static int
+install(enum fw_lock_kind kind, bool prove)
+{
+	struct fw_params want = {.lock = kind, .uid_workflow = 0, .uid_twins = 991};
+	int r;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	memset(&failure, 0, sizeof(failure));
+	r = fw_lock_init(&lock, &want, &failure);
+	if (r == 0)
+		r = fw_lock_install(&lock, &failure);
+	if (r == 0 && prove)
+		r = fw_lock_prove(&lock, 0, enter, NULL, &failure);
+	return r;
+}
+
+static void
+test_each_call(int err)
+{
+	int r, undetected = 0, wrong = 0;
+
+	fail_at = -1;
+	calls = 0;
+	is_int(install(FW_INNER, false), 0, "installs when nothing fails");
+	int total = calls;
+
+	fw_lock_wipe(&lock);
+	for (fail_at = 0; fail_at < total; fail_at++) {
+		fail_with = err;
+		calls = injected = 0;
+		r = install(FW_INNER, false);
+		if (!injected) { /* waiting for the device pair takes more or fewer looks */
+			fw_lock_wipe(&lock);
+			continue;
+		}
+		undetected += r >= 0 || lock.installed;
+		wrong += r < 0 && (failure.step[0] == '\0' || failure.text[0] == '\0' || failure.err != err);
+		if (r >= 0 || failure.err != err)
+			printf("# call %d: r=%d step=%s err=%d %s\n", fail_at, r, failure.step, failure.err, failure.text);
+		fw_lock_wipe(&lock);
+	}
+	fail_at = -1;
+	ok(total > 20, "%d netlink calls", total);
+	is_int(undetected, 0, "each failure is an error");
+	is_int(wrong, 0, "with its step, errno and a text");
+}
+
+static void
+test_kernels(void)
+{
+	static const struct { const char *hidden; int r; enum fw_family family; bool reject, log; } rows[] = {
+		{"", 0, FW_INET, true, true}, {"inet", 0, FW_SPLIT, true, true}, {"inet,ip6", -EOPNOTSUPP, FW_SPLIT, false, false},
+		{"inet,ip4", -EOPNOTSUPP, FW_SPLIT, false, false}, {"reject", 0, FW_INET, false, true}, {"log", 0, FW_INET, true, false},
+		{"inet,reject,log", 0, FW_SPLIT, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		hidden = rows[i].hidden;
+		int r = install(FW_INNER, true);
+
+		hidden = "";
+		is_int(r, rows[i].r, rows[i].hidden);
+		if (r != rows[i].r)
+			printf("# %s: %s\n", failure.step, failure.text);
+		if (r == 0)
+			ok(lock.params.family == rows[i].family && lock.params.reject == rows[i].reject && lock.params.log == rows[i].log,
+			   "features without %s", rows[i].hidden);
+		else
+			ok(strcmp(failure.step, "features") == 0 && !lock.installed, "refused at features without %s", rows[i].hidden);
+		fw_lock_wipe(&lock);
+	}
+}
+
+static void
+test_counting(void)
+{
+	is_int(install(FW_INNER, true), 0, "install and prove");
+	ok(lock.proved_opening && lock.probes_len[0] > 30, "%u probes", lock.probes_len[0]);
+	ok(lock.baseline.workflow > 20 && lock.denied_len == 0, "the proof's own packets are in the baseline, not in the records");
+	is_int(fw_lock_watch(&lock, &failure), 0, "nothing changed");
+	is_int(fw_lock_close_verify(&lock, enter, NULL, &failure), 0, "closing verification");
+	struct fw_counters c;
+
+	fw_lock_run_counters(&lock, &c);
+	ok(c.workflow == 0 && c.postrouting == 0, "and the run itself was denied nothing");
+	fw_lock_wipe(&lock);
+}
+
+static void
+test_no_capability(void)
+{
+	int r = unshare(CLONE_NEWNET);
+	struct fw_params want = {.lock = FW_INNER, .uid_workflow = 1000, .uid_twins = 991};
+
+	/* A user namespace of our own takes the capability over the network namespace that we are in. */
+	if (r < 0 || unshare(CLONE_NEWUSER) < 0) {
+		skip("user namespaces are refused here");
+		return;
+	}
+	r = fw_lock_init(&lock, &want, &failure);
+	if (r == 0)
+		r = fw_lock_install(&lock, &failure);
+	is_int(r, -EPERM, "without CAP_NET_ADMIN: EPERM");
+	is_str(failure.step, "net.lo", "at the first step");
+	fw_lock_wipe(&lock);
+}
+
+int
+main(void)
+{
+	if (geteuid() != 0 && unshare(CLONE_NEWUSER) < 0) {
+		printf("1..0 # SKIP needs root, or user namespaces: %s\n", strerror(errno));
+		return 0;
+	}
+	if (unshare(CLONE_NEWNET) < 0) {
+		printf("1..0 # SKIP needs CAP_SYS_ADMIN to make network namespaces: %s\n", strerror(errno));
+		return 0;
+	}
+	test_counting();
+	test_each_call(EIO);
+	test_kernels();
+	test_no_capability();
+	return tap_done();
+}
