@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/cmd.h"
+#include "host/cred.h"
 #include "host/diag.h"
 #include "host/stage.h"
 #include "host/world.h"
@@ -100,14 +101,17 @@ static void
 print_world(const struct world *w)
 {
 	const struct cJSON *v;
-	size_t i;
+	const char *base[CRED_BASE_MAX];
+	size_t i, n = cred_base_env(w, base);
 
-	printf("variables: %d, and those that every run has\n", w->env ? cJSON_GetArraySize(w->env) : 0);
+	printf("variables: %zu\n", n + (w->env ? (size_t)cJSON_GetArraySize(w->env) : 0));
 	for (v = w->env ? w->env->child : NULL; v; v = v->next) {
 		printf("  %s=", v->string);
 		print_escaped(v->valuestring);
 		putchar('\n');
 	}
+	for (i = 0; i < n; i++)
+		printf("  %s (as in every run)\n", base[i]);
 	printf("services: %zu\n", w->services_len);
 	for (i = 0; i < w->services_len; i++) {
 		const struct world_service *s = &w->services[i];
@@ -210,6 +214,23 @@ add_service(struct cJSON *o, const struct world_service *s)
 	       cJSON_AddStringToObject(o, "url", s->url);
 }
 
+/* The variables of every run, as an object like env. */
+static bool
+add_base_env(struct cJSON *doc, const struct world *w)
+{
+	struct cJSON *o = cJSON_AddObjectToObject(doc, "env_of_every_run");
+	const char *base[CRED_BASE_MAX];
+	size_t n = cred_base_env(w, base), i;
+	char name[64];
+
+	for (i = 0; o && i < n; i++) {
+		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(base[i], "="), base[i]);
+		if (!cJSON_AddStringToObject(o, name, strchr(base[i], '=') + 1))
+			return false;
+	}
+	return o != NULL;
+}
+
 static bool
 fill(struct cJSON *doc, const struct world *w, const struct stage *s)
 {
@@ -225,7 +246,8 @@ fill(struct cJSON *doc, const struct world *w, const struct stage *s)
 	if (!o || !cJSON_AddStringToObject(o, "name", w->name) || !cJSON_AddStringToObject(o, "path", path) ||
 	    !cJSON_AddStringToObject(o, "sha256", digits) || !cJSON_AddStringToObject(o, "root", w->root) ||
 	    !cJSON_AddRawToObject(o, "seed", seed) || !cJSON_AddNumberToObject(doc, "bytes", (double)s->bytes) ||
-	    !add_files(doc, s) || !add_copy(doc, "env", w->env) || !(list = cJSON_AddArrayToObject(doc, "services")))
+	    !add_files(doc, s) || !add_copy(doc, "env", w->env) || !add_base_env(doc, w) ||
+	    !(list = cJSON_AddArrayToObject(doc, "services")))
 		return false;
 	for (i = 0; i < w->services_len; i++)
 		if (!add_service(add_item(list), &w->services[i]))

@@ -335,8 +335,8 @@ static const char *const defaults[] = {
 	"DO_NOT_TRACK=1",
 };
 /* The world cannot set these (world_env.c). */
-static const char *const fixed[] = { "HOME=/home/node", "USER=node", "LOGNAME=node", "TMPDIR=/tmp" };
-#define INSIDE_PATH "/opt/node/bin:/usr/local/bin:/usr/bin:/bin:/app/node_modules/.bin"
+static const char *const fixed[] = { "HOME=/home/node", "USER=node", "LOGNAME=node", "TMPDIR=/tmp",
+				     "PATH=/opt/node/bin:/usr/local/bin:/usr/bin:/bin:/app/node_modules/.bin" };
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool
@@ -356,29 +356,46 @@ compare_variables(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
+size_t
+cred_base_env(const struct world *w, const char *out[static CRED_BASE_MAX])
+{
+	size_t i, n = 0;
+
+	_Static_assert(LEN(defaults) + LEN(fixed) <= CRED_BASE_MAX, "all of them fit");
+	for (i = 0; i < LEN(defaults); i++)
+		if (!world_sets(w, defaults[i]))
+			out[n++] = defaults[i];
+	for (i = 0; i < LEN(fixed); i++)
+		out[n++] = fixed[i];
+	return n;
+}
+
 static int
 make_env(const struct run *run, const char *path_local, struct cred *c, struct diag *d)
 {
-	size_t n = run->w->env ? (size_t)cJSON_GetArraySize(run->w->env) : 0, i;
+	const char *base[CRED_BASE_MAX];
+	size_t n = run->w->env ? (size_t)cJSON_GetArraySize(run->w->env) : 0, base_len = cred_base_env(run->w, base), i;
 	const struct cJSON *v;
+	char *text;
 
-	c->env = calloc(n + LEN(defaults) + LEN(fixed) + 2, sizeof(char *));
+	c->env = calloc(n + base_len + 1, sizeof(char *));
 	if (!c->env)
 		return out_of_memory(d);
-	for (v = run->w->env ? run->w->env->child : NULL; v; v = v->next)
-		if (!(c->env[c->env_len++] = expand(run, v->string, v->valuestring)))
+	for (v = run->w->env ? run->w->env->child : NULL; v; v = v->next) {
+		text = expand(run, v->string, v->valuestring);
+		if (!text)
 			return out_of_memory(d);
-	for (i = 0; i < LEN(defaults); i++)
-		if (!world_sets(run->w, defaults[i]) && !(c->env[c->env_len++] = strdup(defaults[i])))
-			return out_of_memory(d);
-	for (i = 0; i < LEN(fixed); i++)
-		if (!(c->env[c->env_len++] = strdup(fixed[i])))
-			return out_of_memory(d);
-	if (asprintf(&c->env[c->env_len], "PATH=%s", path_local ? path_local : INSIDE_PATH) < 0) {
-		c->env[c->env_len] = NULL;
-		return out_of_memory(d);
+		c->env[c->env_len++] = text;
 	}
-	c->env_len++;
+	for (i = 0; i < base_len; i++) {
+		if (!path_local || strncmp(base[i], "PATH=", 5) != 0)
+			text = strdup(base[i]);
+		else if (asprintf(&text, "PATH=%s", path_local) < 0)
+			text = NULL;
+		if (!text)
+			return out_of_memory(d);
+		c->env[c->env_len++] = text;
+	}
 	qsort(c->env, c->env_len, sizeof(char *), compare_variables);
 	return 0;
 }

@@ -25,5 +25,9 @@ struct cred {
  * path_local: on the local backend the caller's PATH, else NULL. */
 int cred_make(const struct world *w, const char *run_id, uint64_t start_ms, const char *path_local, struct cred *out,
 	      struct diag *d) __attribute__((warn_unused_result, nonnull(1, 2, 5, 6)));
+/* The variables that every run has ("NAME=value", static text), without those that the world sets itself; PATH is that of
+ * the sandbox.  Returns how many, at most CRED_BASE_MAX. */
+#define CRED_BASE_MAX 24u
+size_t cred_base_env(const struct world *w, const char *out[static CRED_BASE_MAX]) __attribute__((nonnull));
 void cred_wipe(struct cred *c) __attribute__((nonnull));
 #endif

@@ -291,6 +291,8 @@ stage_collect(const struct world *w, struct stage *out, struct diag *d)
 			qsort(s.left_out, s.left_out_len, sizeof(*s.left_out), compare_left_out);
 		r = stage_check_links(k);
 	}
+	if (r < 0 && r != -ENOMEM && !d->fix[0])
+		diag_fix(d, "see that you may read it and that nothing else changes it, then try again");
 	if (r < 0 || (r = stage_check_found(k)) < 0 || (r = warn_case(k)) < 0)
 		stage_wipe(&s);
 	else

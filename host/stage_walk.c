@@ -277,8 +277,8 @@ walk_names(struct walk *k, struct folder *f, const pattern_state *states)
 	int r = read_names(k, f);
 
 	for (i = 0; i < f->names_len && r == 0; i++) {
-		/* receipts of earlier runs */
-		if (mark == 0 && strcmp(f->names[i].text, ".agenttwin") == 0)
+		/* receipts of earlier runs, of this application or one below it */
+		if (strcmp(f->names[i].text, ".agenttwin") == 0)
 			continue;
 		len = strlen(f->names[i].text);
 		if (mark + len + 2 > sizeof(k->path)) {

@@ -94,6 +94,7 @@ find_file(const char *where, char **path, struct diag *d)
 {
 	struct stat st;
 	bool folder;
+	int r;
 
 	if (!where)
 		where = ".";
@@ -101,14 +102,19 @@ find_file(const char *where, char **path, struct diag *d)
 		if (errno == ENOENT || errno == ENOTDIR)
 			return fail_missing(where, false, d);
 		(void)snprintf(d->file, sizeof(d->file), "%s", where);
-		return diag_set(d, -errno, "cannot be looked at: %s", strerror(errno));
+		r = diag_set(d, -errno, "cannot be looked at: %s", strerror(errno));
+		diag_fix(d, "give the path of a world file that you may read");
+		return r;
 	}
 	folder = S_ISDIR(st.st_mode);
-	if (folder ? asprintf(path, strcmp(where, ".") == 0 ? "world.json" : "%s/world.json", where) < 0
-		   : !(*path = strdup(where))) {
+	if (!folder)
+		*path = strdup(where);
+	else if (strcmp(where, ".") == 0)
+		*path = strdup("world.json");
+	else if (asprintf(path, "%s%sworld.json", where, where[strlen(where) - 1] == '/' ? "" : "/") < 0)
 		*path = NULL;
+	if (!*path)
 		return out_of_memory(d);
-	}
 	if (folder && stat(*path, &st) < 0 && errno == ENOENT)
 		return fail_missing(where, true, d);
 	return 0;
@@ -384,6 +390,8 @@ world_read_text(struct world *w, struct diag *d)
 		r = world_check_references(&c);
 	if (r == 0)
 		r = world_check_vacuous(&c);
+	if (r < 0 && r != -ENOMEM && !d->fix[0])
+		diag_fix(d, "correct it; agenttwin-world(5) describes every key");
 	return r;
 }
 
