@@ -96,7 +96,7 @@ encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const c
 		}
 		nftnl_rule_add_expr(r, x); /* moved */
 	}
-	nftnl_rule_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWRULE, nfproto, (uint16_t)(NLM_F_CREATE | NLM_F_APPEND | flags)), r);
+	nftnl_rule_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWRULE, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | NLM_F_APPEND | flags)), r);
 	nftnl_rule_free(r);
 	return 0;
 }
@@ -110,7 +110,7 @@ encode_table(struct fw_nl *n, uint16_t type, enum fw_nfproto nfproto, const char
 		return -ENOMEM;
 	nftnl_table_set_str(t, NFTNL_TABLE_NAME, name);
 	/* Exclusive: a table of this name that we did not make is someone else's and an error. */
-	nftnl_table_nlmsg_build_payload(fw_nl_nft(n, type, nfproto, flags), t);
+	nftnl_table_nlmsg_build_payload(fw_nl_nft(n, type, (uint8_t)nfproto, flags), t);
 	nftnl_table_free(t);
 	return 0;
 }
@@ -132,7 +132,7 @@ encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const 
 		nftnl_chain_set_s32(c, NFTNL_CHAIN_PRIO, priority);
 		nftnl_chain_set_u32(c, NFTNL_CHAIN_POLICY, policy);
 	}
-	nftnl_chain_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWCHAIN, nfproto, (uint16_t)(NLM_F_CREATE | flags)), c);
+	nftnl_chain_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWCHAIN, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | flags)), c);
 	nftnl_chain_free(c);
 	return 0;
 }

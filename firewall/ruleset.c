@@ -515,7 +515,7 @@ fw_rule_expand(const struct fw_rule *rule, enum fw_nfproto nfproto, struct fw_ex
 			e->value = (uint32_t)NFT_GOTO;
 			e->a = o->chain;
 			break;
-		case FW_OP_HOLE: assert(!"a template is not installed"); break;
+		case FW_OP_HOLE: assert(o->kind != FW_OP_HOLE); break; /* a template is never installed */
 		}
 	}
 	return n;
