@@ -7,7 +7,7 @@
 const struct backend_ops *
 backend_find(const char *name)
 {
-	static const struct backend_ops *const all[] = {&backend_namespace, &backend_local};
+	static const struct backend_ops *const all[] = { &backend_namespace, &backend_local };
 	size_t i;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)

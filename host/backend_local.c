@@ -24,12 +24,12 @@
 #include "host/remove.h"
 
 #define START_WAIT_MS 10000
-#define END_WAIT_MS 8000             /* more than the watchdog itself takes: it asks first, 1.5 s, then kills */
+#define END_WAIT_MS 8000 /* more than the watchdog itself takes: it asks first, 1.5 s, then kills */
 #define KEPT 6u
 
 struct backend {
 	struct node node;
-	pid_t pid;                   /* of the watchdog; 0 none */
+	pid_t pid; /* of the watchdog; 0 none */
 	int pidfd, go, report, in, out, log;
 	struct lease lease;
 	bool leased, started;
@@ -73,7 +73,8 @@ make_folder(struct backend *b, struct diag *d)
 		if (r == -EEXIST)
 			b->lease.folder[0] = '\0'; /* another's: not ours to remove */
 		diag_fix(d, "set TMPDIR to a folder that you can write");
-		return diag_set(d, r, "%s: %s", b->lease.folder[0] ? b->lease.folder : "working folder below $TMPDIR", strerror(-r));
+		return diag_set(d, r, "%s: %s", b->lease.folder[0] ? b->lease.folder : "working folder below $TMPDIR",
+				strerror(-r));
 	}
 	snprintf(sub, sizeof(sub), "%s/app", b->lease.folder);
 	r = mkdir(sub, 0700) < 0 ? -errno : 0;
@@ -119,9 +120,9 @@ make_pipes(struct backend *b, struct local_watch *w, struct diag *d)
 static _Noreturn void
 become_watchdog(struct local_watch *w)
 {
-	int *const kept[KEPT] = {&w->go, &w->report, &w->guest, &w->in, &w->out, &w->log};
+	int *const kept[KEPT] = { &w->go, &w->report, &w->guest, &w->in, &w->out, &w->log };
 	unsigned i, base = 0;
-	struct sigaction sa = {.sa_handler = SIG_DFL};
+	struct sigaction sa = { .sa_handler = SIG_DFL };
 	int s, null;
 
 	for (s = 1; s < NSIG; s++)
@@ -163,7 +164,8 @@ launch(struct backend *b, struct local_watch *w, struct diag *d)
 	}
 	b->pidfd = (int)syscall(SYS_pidfd_open, b->pid, 0); /* our own unreaped child */
 	if (b->pidfd < 0 || (r = process_start_time(b->pid, &b->lease.start_time)) < 0)
-		return diag_set(d, b->pidfd < 0 ? -errno : r, "process of the run: %s", strerror(b->pidfd < 0 ? errno : -r));
+		return diag_set(d, b->pidfd < 0 ? -errno : r, "process of the run: %s",
+				strerror(b->pidfd < 0 ? errno : -r));
 	snprintf(b->lease.id, sizeof(b->lease.id), "%d", (int)b->pid);
 	return lease_write(&b->lease, d);
 }
@@ -179,7 +181,8 @@ open_with(struct backend *b, const struct backend_spec *s, struct local_watch *w
 		return diag_set(d, -ETIMEDOUT, "the run's time was over before it began");
 	w->expires_ms = process_clock_ms() + (s->expires_s - (uint64_t)now.tv_sec) * 1000u;
 	w->folder = b->lease.folder;
-	if ((r = node_find(s->node, &b->node, d)) < 0 || (r = name_folder(b, s->run_id, d)) < 0 || (r = make_pipes(b, w, d)) < 0)
+	if ((r = node_find(s->node, &b->node, d)) < 0 || (r = name_folder(b, s->run_id, d)) < 0 ||
+	    (r = make_pipes(b, w, d)) < 0)
 		return r;
 	if ((r = process_image(s->guest, s->guest_len, &w->guest)) < 0)
 		return diag_set(d, r, "file in memory for the guest: %s", strerror(-r));
@@ -201,7 +204,7 @@ static void local_release(struct backend *b);
 static int
 local_open(struct backend **out, const struct backend_spec *s, struct diag *d)
 {
-	struct local_watch w = {.go = -1, .report = -1, .guest = -1, .in = -1, .out = -1, .log = -1};
+	struct local_watch w = { .go = -1, .report = -1, .guest = -1, .in = -1, .out = -1, .log = -1 };
 	struct backend *b = calloc(1, sizeof(*b));
 	struct cleanup c;
 	int r;
@@ -229,18 +232,19 @@ local_open(struct backend **out, const struct backend_spec *s, struct diag *d)
 static int
 local_start(struct backend *b, int bundle, int *in, int *out, struct diag *d)
 {
-	struct pollfd p = {.fd = b->report, .events = POLLIN};
+	struct pollfd p = { .fd = b->report, .events = POLLIN };
 	int e = 0;
 
 	(void)bundle;
 	if (b->started || b->pid == 0)
 		return diag_set(d, -EALREADY, "the run was started already");
-	if (send(b->go, "s", 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, START_WAIT_MS) <= 0 || read(b->report, &e, sizeof(e)) != (ssize_t)sizeof(e))
+	if (send(b->go, "s", 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, START_WAIT_MS) <= 0 ||
+	    read(b->report, &e, sizeof(e)) != (ssize_t)sizeof(e))
 		return diag_set(d, -EPIPE, "the process that watches over the run ended early");
 	if (e)
 		return diag_set(d, -e, "the guest cannot be executed: %s", strerror(e));
 	b->started = true;
-	*in = b->in;   /* moved */
+	*in = b->in; /* moved */
 	b->in = -1;
 	*out = b->out; /* moved */
 	b->out = -1;
@@ -286,7 +290,8 @@ end_watchdog(struct backend *b, const char **why)
 	shut(&b->pidfd);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	*why = WIFEXITED(status) ? "processes or files of the run are left" : "the process that watched over the run was killed";
+	*why = WIFEXITED(status) ? "processes or files of the run are left"
+				 : "the process that watched over the run was killed";
 	return -EIO;
 }
 
@@ -331,7 +336,8 @@ local_describe(struct backend *b, struct facts *f)
 	snprintf(f->node_inside, sizeof(f->node_inside), "%s", b->node.path);
 	snprintf(f->node_version, sizeof(f->node_version), "%s", b->node.version);
 	snprintf(f->node_sha256, sizeof(f->node_sha256), "%s", b->node.sha256);
-	snprintf(f->limits_enforced, sizeof(f->limits_enforced), "files by rlimit in the guest; disk, pids, memory and cpu not enforced");
+	snprintf(f->limits_enforced, sizeof(f->limits_enforced),
+		 "files by rlimit in the guest; disk, pids, memory and cpu not enforced");
 	snprintf(f->guest_stderr, sizeof(f->guest_stderr), "%s", b->said);
 	f->workflow_uid = f->twins_uid = (uint32_t)geteuid();
 	f->workflow_gid = f->twins_gid = (uint32_t)getegid();
@@ -391,7 +397,7 @@ static int
 local_doctor(struct doctor *d)
 {
 	struct doctor_item *i = &d->items[d->items_len];
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct node n;
 	int r;
 

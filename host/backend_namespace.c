@@ -30,12 +30,12 @@
 struct backend {
 	struct node node;
 	struct ns_ids ids;
-	pid_t pid;                   /* 0: no init (any more) */
+	pid_t pid;                           /* 0: no init (any more) */
 	int pidfd, go, report, in, out, log; /* -1 none */
 	struct lease lease;
 	bool leased, started;
 	struct cleanup done;
-	char said[2048];             /* the guest's stderr */
+	char said[2048]; /* the guest's stderr */
 };
 
 static void
@@ -51,7 +51,7 @@ static int
 next_report(struct backend *b, struct ns_report *r)
 {
 	uint64_t until = process_clock_ms() + REPORT_WAIT_MS, now;
-	struct pollfd p = {.fd = b->report, .events = POLLIN};
+	struct pollfd p = { .fd = b->report, .events = POLLIN };
 	ssize_t n;
 
 	for (;;) {
@@ -78,8 +78,10 @@ expect(struct backend *b, uint8_t kind, struct diag *d)
 
 	e = next_report(b, &r);
 	if (e < 0)
-		return diag_set(d, e, e == -ETIMEDOUT ? "the sandbox's init did not answer in 20 s" :
-				"the sandbox's init ended before it could say why (killed, or out of time)");
+		return diag_set(d, e,
+				e == -ETIMEDOUT
+					? "the sandbox's init did not answer in 20 s"
+					: "the sandbox's init ended before it could say why (killed, or out of time)");
 	if (r.kind == kind)
 		return 0;
 	if (r.kind != NS_FAILED)
@@ -87,7 +89,8 @@ expect(struct backend *b, uint8_t kind, struct diag *d)
 	ns_explain(-r.err, d);
 	if (strcmp(r.step, "guest.exec") == 0 && r.err == EACCES)
 		diag_fix(d, "sudo sysctl vm.memfd_noexec=0");
-	return diag_set(d, r.err > 0 ? -r.err : -EIO, "sandbox: %s%s%s: %s", r.step, r.what[0] ? " " : "", r.what, strerror(r.err));
+	return diag_set(d, r.err > 0 ? -r.err : -EIO, "sandbox: %s%s%s: %s", r.step, r.what[0] ? " " : "", r.what,
+			strerror(r.err));
 }
 
 struct ends { /* the init's */
@@ -142,8 +145,8 @@ shut_ends(struct ends *e)
 static int
 clone_init(struct backend *b, struct ns_init *in, struct diag *d)
 {
-	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-		CLONE_NEWCGROUP | CLONE_PIDFD | SIGCHLD;
+	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+				    CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_PIDFD | SIGCHLD;
 	sigset_t all, before;
 	int pidfd = -1, e;
 	long pid;
@@ -158,7 +161,8 @@ clone_init(struct backend *b, struct ns_init *in, struct diag *d)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		ns_explain(-e, d);
-		return diag_set(d, e == EPERM || e == EACCES || e == ENOSPC || e == EINVAL || e == EUSERS ? -ENOTSUP : -e,
+		return diag_set(d,
+				e == EPERM || e == EACCES || e == ENOSPC || e == EINVAL || e == EUSERS ? -ENOTSUP : -e,
 				"the kernel refused new namespaces: %s", strerror(e));
 	}
 	b->pid = (pid_t)pid;
@@ -192,7 +196,8 @@ launch(struct backend *b, struct ns_init *in, struct ends *e, struct diag *d)
 	if ((r = process_start_time(b->pid, &b->lease.start_time)) < 0)
 		return diag_set(d, r, "/proc/%d/stat cannot be read: is /proc mounted?", (int)b->pid);
 	snprintf(b->lease.id, sizeof(b->lease.id), "%d", (int)b->pid);
-	if ((r = expect(b, NS_HELLO, d)) < 0 || (r = lease_write(&b->lease, d)) < 0 || (r = ns_ids_write(&b->ids, b->pid, d)) < 0)
+	if ((r = expect(b, NS_HELLO, d)) < 0 || (r = lease_write(&b->lease, d)) < 0 ||
+	    (r = ns_ids_write(&b->ids, b->pid, d)) < 0)
 		return r;
 	if (send(b->go, "m", 1, MSG_NOSIGNAL) != 1)
 		return diag_set(d, -EPIPE, "the sandbox's init ended early");
@@ -217,7 +222,7 @@ backend_new(void)
 static int
 open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struct diag *d)
 {
-	struct ns_init in = {.guest = -1, .lock = -1};
+	struct ns_init in = { .guest = -1, .lock = -1 };
 	int r;
 
 	in.expires_ms = expiry(s->expires_s);
@@ -241,7 +246,9 @@ open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struc
 	in.log = e->log;
 	in.lock = b->ids.lock;
 	in.ids = &b->ids;
-	in.fs = (struct ns_rootfs){.disk_bytes = s->limits.disk_bytes, .node_prefix = b->node.prefix, .node_file = b->node.file};
+	in.fs = (struct ns_rootfs){ .disk_bytes = s->limits.disk_bytes,
+				    .node_prefix = b->node.prefix,
+				    .node_file = b->node.file };
 	r = launch(b, &in, e, d);
 	/* Not before: the digest would compete with the sandbox for the disk, and nobody needs it until the receipt. */
 	if (r == 0 && (r = node_digest_start(&b->node)) < 0)
@@ -254,7 +261,7 @@ out:
 static int
 namespace_open(struct backend **out, const struct backend_spec *s, struct diag *d)
 {
-	struct ends e = {-1, -1, -1, -1, -1};
+	struct ends e = { -1, -1, -1, -1, -1 };
 	struct backend *b = backend_new();
 	struct cleanup c;
 	int r;
@@ -285,7 +292,7 @@ namespace_start(struct backend *b, int bundle, int *in, int *out, struct diag *d
 	if ((r = expect(b, NS_STARTED, d)) < 0)
 		return r;
 	b->started = true;
-	*in = b->in;   /* moved */
+	*in = b->in; /* moved */
 	b->in = -1;
 	*out = b->out; /* moved */
 	b->out = -1;
@@ -355,7 +362,8 @@ namespace_destroy(struct backend *b, struct cleanup *c)
 	b->done.expires_s = r == 0 ? 0 : b->lease.expires_s;
 	b->done.reason[0] = '\0';
 	if (r < 0)
-		snprintf(b->done.reason, sizeof(b->done.reason), "%s: %s", b->pid ? "init of the sandbox" : "lease", strerror(-r));
+		snprintf(b->done.reason, sizeof(b->done.reason), "%s: %s", b->pid ? "init of the sandbox" : "lease",
+			 strerror(-r));
 	*c = b->done;
 	return r;
 }
@@ -374,7 +382,8 @@ namespace_describe(struct backend *b, struct facts *f)
 	snprintf(f->node_inside, sizeof(f->node_inside), "%s", b->node.inside);
 	snprintf(f->node_version, sizeof(f->node_version), "%s", b->node.version);
 	snprintf(f->node_sha256, sizeof(f->node_sha256), "%s", b->node.sha256);
-	snprintf(f->limits_enforced, sizeof(f->limits_enforced), "disk by tmpfs size; pids and files by rlimit in the guest; "
+	snprintf(f->limits_enforced, sizeof(f->limits_enforced),
+		 "disk by tmpfs size; pids and files by rlimit in the guest; "
 		 "memory and cpu not enforced by a cgroup");
 	snprintf(f->app_dir, sizeof(f->app_dir), "/app");
 	snprintf(f->home_dir, sizeof(f->home_dir), "/home/node");

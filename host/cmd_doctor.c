@@ -14,7 +14,7 @@
 #define EXIT_USAGE 2
 #define EXIT_NONE 4
 
-static const char *const names[] = {"namespace", "local"};
+static const char *const names[] = { "namespace", "local" };
 #define NAMES_LEN (sizeof(names) / sizeof(names[0]))
 
 static void
@@ -25,13 +25,17 @@ print_text(const char *name, bool works, const struct doctor *d)
 	const struct doctor_item *i;
 	size_t k;
 
-	printf("%s: %s%s\n", name, works ? "works" : "does not work", strcmp(name, "local") == 0 ? " (is no sandbox)" : "");
+	printf("%s: %s%s\n", name, works ? "works" : "does not work",
+	       strcmp(name, "local") == 0 ? " (is no sandbox)" : "");
 	for (k = 0; k < d->items_len; k++) {
 		i = &d->items[k];
 		escape_text(i->found, strlen(i->found), found, sizeof(found));
 		escape_text(i->fix, strlen(i->fix), fix, sizeof(fix));
-		printf("  %s%-6s%s %s: %s\n", !paint ? "" : i->ok ? "\033[32m" : "\033[31m", i->ok ? "ok" : "no", paint ? "\033[0m" : "",
-		       i->what, found);
+		printf("  %s%-6s%s %s: %s\n",
+		       !paint  ? ""
+		       : i->ok ? "\033[32m"
+			       : "\033[31m",
+		       i->ok ? "ok" : "no", paint ? "\033[0m" : "", i->what, found);
 		if (!i->ok && fix[0])
 			printf("         fix: %s\n", fix);
 	}
@@ -66,7 +70,7 @@ add_json(cJSON *list, const char *name, bool works, const struct backend_ops *op
 static int
 usage(const char *what, const char *arg)
 {
-	struct diag d = {0};
+	struct diag d = { 0 };
 
 	diag_fix(&d, "agenttwin-host doctor [--runtime namespace|local] [--json]");
 	diag_set(&d, -EINVAL, "%s%s%s", what, arg ? " " : "", arg ? arg : "");

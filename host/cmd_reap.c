@@ -14,7 +14,7 @@
 #define EXIT_LEFT 4
 
 struct reaping {
-	cJSON *rows;                 /* NULL: lines for people */
+	cJSON *rows; /* NULL: lines for people */
 	unsigned held, done, left;
 };
 
@@ -26,7 +26,8 @@ say(struct reaping *r, const struct lease *l, const char *state, const char *rea
 
 	if (!r->rows) {
 		/* What a lease file says is foreign text. */
-		escape_text(l->run_id[0] ? l->run_id : l->path, strlen(l->run_id[0] ? l->run_id : l->path), run, sizeof(run));
+		escape_text(l->run_id[0] ? l->run_id : l->path, strlen(l->run_id[0] ? l->run_id : l->path), run,
+			    sizeof(run));
 		escape_text(reason, strlen(reason), why, sizeof(why));
 		printf("%s  %s  %s%s%s\n", run, l->backend[0] ? l->backend : "?", state, why[0] ? ": " : "", why);
 		return;
@@ -50,7 +51,7 @@ each(const struct lease *l, void *arg)
 {
 	const struct backend_ops *ops = l->backend[0] ? backend_find(l->backend) : NULL;
 	struct reaping *r = arg;
-	struct cleanup c = {0};
+	struct cleanup c = { 0 };
 	char reason[300];
 
 	if (!ops) {
@@ -103,8 +104,8 @@ finish(struct reaping *r, int count)
 int
 cmd_reap(int argc, char **argv)
 {
-	struct reaping r = {0};
-	struct diag d = {0};
+	struct reaping r = { 0 };
+	struct diag d = { 0 };
 	int i, n;
 
 	for (i = 1; i < argc; i++) {

@@ -100,7 +100,8 @@ lease_parse(const char *text, size_t len, struct lease *out)
 	    take(&at, end, "backend", l.backend, sizeof(l.backend)) < 0 || !l.backend[0] ||
 	    take(&at, end, "run_id", l.run_id, sizeof(l.run_id)) < 0 || !is_run_id(l.run_id) ||
 	    take(&at, end, "id", l.id, sizeof(l.id)) < 0 || take_number(&at, end, "start_time", &l.start_time) < 0 ||
-	    take_number(&at, end, "expires_s", &l.expires_s) < 0 || take_number(&at, end, "host_pid", &l.host_pid) < 0 ||
+	    take_number(&at, end, "expires_s", &l.expires_s) < 0 ||
+	    take_number(&at, end, "host_pid", &l.host_pid) < 0 ||
 	    take_number(&at, end, "host_start_time", &l.host_start_time) < 0 ||
 	    take(&at, end, "boot_id", l.boot_id, sizeof(l.boot_id)) < 0 ||
 	    take(&at, end, "folder", l.folder, sizeof(l.folder)) < 0 || at != end)
@@ -130,7 +131,8 @@ candidates(char out[FOLDERS_MAX][400])
 		else
 			dir = NULL;
 		snprintf(out[n], 400, "/run/user/%u", (unsigned)geteuid());
-		if ((!dir || strncmp(out[0], out[n], strlen(out[n])) != 0) && stat(out[n], &st) == 0 && st.st_uid == geteuid())
+		if ((!dir || strncmp(out[0], out[n], strlen(out[n])) != 0) && stat(out[n], &st) == 0 &&
+		    st.st_uid == geteuid())
 			snprintf(out[n++], 400, "/run/user/%u/agenttwin/leases", (unsigned)geteuid());
 	}
 	pw = getpwuid(geteuid());
@@ -266,8 +268,8 @@ sweep_tmp(int dir, const char *name)
 {
 	struct stat st;
 
-	if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".tmp") == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > 3600)
+	if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".tmp") == 0 &&
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > 3600)
 		unlinkat(dir, name, 0);
 }
 
@@ -294,7 +296,8 @@ each_in(char *folder, int (*each)(const struct lease *l, void *arg), void *arg)
 			sweep_tmp(dirfd(dir), e->d_name);
 			continue;
 		}
-		if (len <= sizeof(SUFFIX) - 1 || len > 64 || strcmp(e->d_name + len - (sizeof(SUFFIX) - 1), SUFFIX) != 0)
+		if (len <= sizeof(SUFFIX) - 1 || len > 64 ||
+		    strcmp(e->d_name + len - (sizeof(SUFFIX) - 1), SUFFIX) != 0)
 			continue;
 		read_one(dirfd(dir), folder, e->d_name, &l);
 		n++;
@@ -341,5 +344,6 @@ lease_is_alive(const struct lease *l)
 bool
 lease_is_held(const struct lease *l)
 {
-	return l->host_pid > 0 && l->host_pid <= 0x7fffffff && same_boot(l) && process_is((pid_t)l->host_pid, l->host_start_time);
+	return l->host_pid > 0 && l->host_pid <= 0x7fffffff && same_boot(l) &&
+	       process_is((pid_t)l->host_pid, l->host_start_time);
 }

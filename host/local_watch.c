@@ -118,12 +118,13 @@ static _Noreturn void
 guest_child(const struct local_watch *w, int err_fd)
 {
 	static char arg0[] = "agenttwin-guest", arg1[] = "run";
-	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
+	char *argv[] = { arg0, arg1, NULL }, *envp[] = { NULL };
 	sigset_t none;
 	int e;
 
 	/* SIGTERM: should the watchdog be killed, the guest still has its tree to end. */
-	if (dup2(w->in, 0) < 0 || dup2(w->out, 1) < 0 || dup2(w->log, 2) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
+	if (dup2(w->in, 0) < 0 || dup2(w->out, 1) < 0 || dup2(w->log, 2) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
 		goto failed;
 	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) < 0 && errno != ENOSYS && errno != EINVAL)
 		goto failed;
@@ -141,7 +142,7 @@ failed:
 static pid_t
 start_guest(struct local_watch *w)
 {
-	int pipes[2] = {-1, -1}, e = 0;
+	int pipes[2] = { -1, -1 }, e = 0;
 	pid_t pid = -1;
 	ssize_t n;
 
@@ -193,7 +194,7 @@ reap(pid_t guest)
 static pid_t
 watch(struct local_watch *w, int children)
 {
-	struct pollfd p[2] = {{.fd = w->go, .events = POLLIN}, {.fd = children, .events = POLLIN}};
+	struct pollfd p[2] = { { .fd = w->go, .events = POLLIN }, { .fd = children, .events = POLLIN } };
 	struct signalfd_siginfo si;
 	pid_t guest = 0;
 	char c;

@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 struct local_watch {
-	int go;                      /* read: 's' start the guest; end of file: end everything */
-	int report;                  /* write: int, errno of the start, 0 it runs */
-	int guest, in, out, log;     /* the program, its standard streams */
-	uint64_t expires_ms;         /* CLOCK_MONOTONIC */
-	const char *folder;          /* removed at the end */
+	int go;                  /* read: 's' start the guest; end of file: end everything */
+	int report;              /* write: int, errno of the start, 0 it runs */
+	int guest, in, out, log; /* the program, its standard streams */
+	uint64_t expires_ms;     /* CLOCK_MONOTONIC */
+	const char *folder;      /* removed at the end */
 };
 /* Exit status: 0 nothing is left, 1 something is. */
 _Noreturn void local_watch_main(struct local_watch *w) __attribute__((nonnull));

@@ -36,7 +36,7 @@ is_below(const char *path, const char *folder)
 void
 node_place(const char *real, const char *home, struct node *out)
 {
-	static const char *const shown[] = {"/usr", "/bin"};
+	static const char *const shown[] = { "/usr", "/bin" };
 	const char *base;
 	size_t i, len;
 
@@ -116,7 +116,9 @@ none_found(struct diag *d)
 		diag_fix(d, "run with the user's PATH: sudo --preserve-env=PATH env PATH=\"$PATH\" agenttwin-host ..., "
 			    "or name the program: --node \"$(command -v node)\"");
 	else
-		diag_fix(d, "install Node.js 22 (Debian: sudo apt-get install nodejs), or name the program: --node PROGRAM");
+		diag_fix(
+			d,
+			"install Node.js 22 (Debian: sudo apt-get install nodejs), or name the program: --node PROGRAM");
 	return diag_set(d, -ENOENT, "no program called node in PATH");
 }
 
@@ -125,8 +127,8 @@ static void
 version_child(int program, int out)
 {
 	static char arg0[] = "node", arg1[] = "--version";
-	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
-	struct rlimit none = {0, 0}, cpu = {5, 5};
+	char *argv[] = { arg0, arg1, NULL }, *envp[] = { NULL };
+	struct rlimit none = { 0, 0 }, cpu = { 5, 5 };
 	const char *by = getenv("SUDO_UID");
 	sigset_t empty;
 	uid_t uid;
@@ -184,14 +186,19 @@ ask_version(int program, struct node *out, struct diag *d)
 	else if (r == 0)
 		r = -EPROTO;
 	if (r < 0) {
-		diag_fix(d, "name another program with --node; this one must print its version: %s --version", out->path);
+		diag_fix(d, "name another program with --node; this one must print its version: %s --version",
+			 out->path);
 		return diag_set(d, r, "%s does not answer --version (%s)", out->path,
-				r == -ETIMEDOUT ? "no answer in 10 s" : WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) :
-				WEXITSTATUS(status) == 127 ? "cannot be executed" : WEXITSTATUS(status) ? "failed" : "not a version");
+				r == -ETIMEDOUT              ? "no answer in 10 s"
+				: WIFSIGNALED(status)        ? strsignal(WTERMSIG(status))
+				: WEXITSTATUS(status) == 127 ? "cannot be executed"
+				: WEXITSTATUS(status)        ? "failed"
+							     : "not a version");
 	}
 	if (out->major < NODE_MAJOR_MIN) {
 		diag_fix(d, "install Node.js 22 or newer, or name another program with --node");
-		return diag_set(d, -ENOTSUP, "%s is version %s; %u or newer is needed", out->path, out->version, NODE_MAJOR_MIN);
+		return diag_set(d, -ENOTSUP, "%s is version %s; %u or newer is needed", out->path, out->version,
+				NODE_MAJOR_MIN);
 	}
 	return 0;
 }
@@ -201,7 +208,7 @@ static int
 look_at(int fd, const char *path, struct diag *d)
 {
 	const char *base = strrchr(path, '/') + 1;
-	unsigned char magic[4] = {0};
+	unsigned char magic[4] = { 0 };
 	ssize_t n;
 
 	do
@@ -233,7 +240,8 @@ node_find(const char *wanted, struct node *out, struct diag *d)
 		return diag_set(d, r, "Node program %s: %s", wanted ? wanted : found, strerror(-r));
 	}
 	if (strlen(real) >= sizeof(out->path))
-		return diag_set(d, -ENAMETOOLONG, "Node program %.200s...: path is longer than %zu bytes", real, sizeof(out->path) - 1);
+		return diag_set(d, -ENAMETOOLONG, "Node program %.200s...: path is longer than %zu bytes", real,
+				sizeof(out->path) - 1);
 	strcpy(out->path, real);
 	fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0) {

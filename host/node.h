@@ -9,20 +9,20 @@
 #include <sys/types.h>
 
 #define NODE_MAJOR_MIN 18u
-#define NODE_DIGEST_WAIT_MS 10000    /* 100 MB at 288 MB/s is 0.35 s; this is for a disk that sleeps */
+#define NODE_DIGEST_WAIT_MS 10000 /* 100 MB at 288 MB/s is 0.35 s; this is for a disk that sleeps */
 
 struct diag;
 
 struct node {
-	char path[512];              /* real path on this machine */
-	char inside[512];            /* its path in the namespace sandbox */
-	char prefix[512];            /* folder whose bin, lib/node_modules and include are shown at /opt/node, or "" */
-	char file[512];              /* the program alone is shown as /opt/node/bin/node, or "" */
-	char version[32];            /* "20.20.2" */
+	char path[512];   /* real path on this machine */
+	char inside[512]; /* its path in the namespace sandbox */
+	char prefix[512]; /* folder whose bin, lib/node_modules and include are shown at /opt/node, or "" */
+	char file[512];   /* the program alone is shown as /opt/node/bin/node, or "" */
+	char version[32]; /* "20.20.2" */
 	unsigned major;
-	char sha256[65];             /* "" until node_digest_finish */
-	pid_t digest_pid;            /* private, -1 none */
-	int digest_fd;               /* private, -1 none */
+	char sha256[65];  /* "" until node_digest_finish */
+	pid_t digest_pid; /* private, -1 none */
+	int digest_fd;    /* private, -1 none */
 };
 /* wanted: what --node or workflow.node says, or NULL for the first in PATH.  0; -ENOENT none; -EACCES not executable;
  * -ENOEXEC a script or a shim (then *d says how to find the real one); -EPROTO no answer to --version; -ENOTSUP older than 18. */

@@ -21,16 +21,16 @@
 #include "host/node.h"
 #include "host/process.h"
 
-#define NOTES_MAX 4096u              /* bytes: about twenty programs, the latest first */
+#define NOTES_MAX 4096u /* bytes: about twenty programs, the latest first */
 #define SETTLED_S 2
 
 /* What stands before the digest on a line. */
 static void
 name_file(const struct stat *st, char out[static 160])
 {
-	snprintf(out, 160, "%llu %llu %lld %lld.%09ld %lld.%09ld ", (unsigned long long)st->st_dev, (unsigned long long)st->st_ino,
-		 (long long)st->st_size, (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (long long)st->st_ctim.tv_sec,
-		 st->st_ctim.tv_nsec);
+	snprintf(out, 160, "%llu %llu %lld %lld.%09ld %lld.%09ld ", (unsigned long long)st->st_dev,
+		 (unsigned long long)st->st_ino, (long long)st->st_size, (long long)st->st_mtim.tv_sec,
+		 st->st_mtim.tv_nsec, (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
 }
 
 static int
@@ -182,7 +182,7 @@ node_digest_start(struct node *n)
 int
 node_digest_finish(struct node *n, int timeout_ms)
 {
-	struct pollfd p = {.fd = n->digest_fd, .events = POLLIN};
+	struct pollfd p = { .fd = n->digest_fd, .events = POLLIN };
 	char text[66];
 	int r;
 

@@ -50,7 +50,8 @@ unescape(char *s)
 	char *out = s;
 
 	for (; *s; s++)
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' &&
+		    s[3] <= '7') {
 			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
 			s += 3;
 		} else {
@@ -118,7 +119,7 @@ remount_all(const char *target, unsigned long flags)
 static int
 restrict_mount(const char *target, unsigned flags)
 {
-	struct attr a = {.set = ATTR_NOSUID};
+	struct attr a = { .set = ATTR_NOSUID };
 	unsigned long old = MS_NOSUID;
 
 	if (flags & NS_BIND_DEVICE) {

@@ -25,9 +25,11 @@
 #include "host/ns.h"
 #include "host/process.h"
 
-#define DOCKER_FLAGS "--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined " \
+#define DOCKER_FLAGS \
+	"--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined " \
 	"--security-opt systempaths=unconfined"
-#define APPARMOR_FIX "sudo apparmor_parser -r /etc/apparmor.d/agenttwin-host (installed by make install), or run as root: " \
+#define APPARMOR_FIX \
+	"sudo apparmor_parser -r /etc/apparmor.d/agenttwin-host (installed by make install), or run as root: " \
 	"sudo agenttwin-host ..."
 
 /* A number in a file of /proc/sys; -1 when there is none. */
@@ -113,17 +115,26 @@ static void
 container_fix(const char *kind, char *out, size_t size)
 {
 	if (strcmp(kind, "gitlab") == 0)
-		snprintf(out, size, "set privileged = true below [runners.docker] in the runner's config.toml, or use a machine (shell) job");
+		snprintf(
+			out, size,
+			"set privileged = true below [runners.docker] in the runner's config.toml, or use a machine (shell) job");
 	else if (strcmp(kind, "kubernetes") == 0)
-		snprintf(out, size, "set securityContext.privileged: true for the container (or procMount: Unmasked with SYS_ADMIN), or use a "
-			 "machine job");
+		snprintf(
+			out, size,
+			"set securityContext.privileged: true for the container (or procMount: Unmasked with SYS_ADMIN), or use a "
+			"machine job");
 	else if (strcmp(kind, "podman") == 0)
-		snprintf(out, size, "start the container with: podman run --cap-add SYS_ADMIN,NET_ADMIN --security-opt seccomp=unconfined "
-			 "--security-opt unmask=ALL --security-opt label=disable ...");
+		snprintf(
+			out, size,
+			"start the container with: podman run --cap-add SYS_ADMIN,NET_ADMIN --security-opt seccomp=unconfined "
+			"--security-opt unmask=ALL --security-opt label=disable ...");
 	else if (strcmp(kind, "docker") == 0)
-		snprintf(out, size, "start the container with: docker run " DOCKER_FLAGS " ... (or --privileged), or use a machine job");
+		snprintf(out, size,
+			 "start the container with: docker run " DOCKER_FLAGS
+			 " ... (or --privileged), or use a machine job");
 	else
-		snprintf(out, size, "allow nesting for this container (lxc: security.nesting=true), or use a machine job");
+		snprintf(out, size,
+			 "allow nesting for this container (lxc: security.nesting=true), or use a machine job");
 }
 
 /* see ns.h */
@@ -143,8 +154,10 @@ ns_explain(int err, struct diag *d)
 		container_fix(kind, fix, sizeof(fix));
 		diag_fix(d, "%s", fix);
 	} else if (err == -ENOSPC || err == -EUSERS) {
-		diag_fix(d, "sudo sysctl user.max_user_namespaces=15000 user.max_net_namespaces=15000 user.max_mnt_namespaces=15000, or "
-			    "run fewer at once");
+		diag_fix(
+			d,
+			"sudo sysctl user.max_user_namespaces=15000 user.max_net_namespaces=15000 user.max_mnt_namespaces=15000, or "
+			"run fewer at once");
 	} else if (err == -EINVAL) {
 		diag_fix(d, "use a kernel with user, pid, net, ipc, uts, mnt and cgroup namespaces (5.4 or newer)");
 	} else {
@@ -164,8 +177,7 @@ item(struct doctor *d, bool ok, const char *what)
 	return i;
 }
 
-static void __attribute__((format(printf, 2, 3)))
-found(struct doctor_item *i, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) found(struct doctor_item *i, const char *format, ...)
 {
 	va_list ap;
 
@@ -174,8 +186,7 @@ found(struct doctor_item *i, const char *format, ...)
 	va_end(ap);
 }
 
-static void __attribute__((format(printf, 2, 3)))
-fix(struct doctor_item *i, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) fix(struct doctor_item *i, const char *format, ...)
 {
 	va_list ap;
 
@@ -192,7 +203,9 @@ nf_tables_child(void)
 	struct {
 		struct nlmsghdr h;
 		struct nfgenmsg g;
-	} ask = {.h = {.nlmsg_len = sizeof(ask), .nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN, .nlmsg_flags = NLM_F_REQUEST}};
+	} ask = { .h = { .nlmsg_len = sizeof(ask),
+			 .nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN,
+			 .nlmsg_flags = NLM_F_REQUEST } };
 	union {
 		struct nlmsghdr h;
 		char space[4096];
@@ -236,17 +249,18 @@ check_nf_tables(struct doctor *d, int *r)
 	}
 	*r = -ENOTSUP;
 	found(i, "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "no answer");
-	fix(i, "sudo modprobe nf_tables nfnetlink_log nft_reject_inet (kernel options NF_TABLES, NF_TABLES_INET, NFT_REJECT)");
+	fix(i,
+	    "sudo modprobe nf_tables nfnetlink_log nft_reject_inet (kernel options NF_TABLES, NF_TABLES_INET, NFT_REJECT)");
 }
 
 /* The only full proof: make a sandbox, look whether it comes up, end it. */
 static void
 check_trial(struct doctor *d, int *r)
 {
-	struct backend_spec s = {.guest = "", .guest_len = 0};
+	struct backend_spec s = { .guest = "", .guest_len = 0 };
 	struct doctor_item *i;
-	struct diag diag = {0};
-	struct cleanup c = {0};
+	struct diag diag = { 0 };
+	struct cleanup c = { 0 };
 	struct backend *b = NULL;
 	uint64_t from = process_clock_ms();
 	struct facts f;
@@ -282,7 +296,8 @@ check_machine(struct doctor *d)
 	struct doctor_item *i;
 	char text[256];
 
-	if (process_read("/proc/version", text, sizeof(text)) > 0 && (strcasestr(text, "microsoft") || strcasestr(text, "wsl"))) {
+	if (process_read("/proc/version", text, sizeof(text)) > 0 &&
+	    (strcasestr(text, "microsoft") || strcasestr(text, "wsl"))) {
 		i = item(d, strcasestr(text, "wsl2") || strcasestr(text, "microsoft-standard"), "Windows subsystem");
 		found(i, "%s", i->ok ? "WSL2" : "WSL1: its kernel has no namespaces");
 		if (!i->ok)
@@ -292,7 +307,8 @@ check_machine(struct doctor *d)
 		return;
 	/* Not a fault by itself: many containers allow what is needed.  The trial below decides. */
 	i = item(d, true, "container");
-	found(i, "inside %s%s", strcmp(kind, "gitlab") == 0 ? "a GitLab docker job" : kind, proc_is_masked() ? "; parts of /proc are covered" : "");
+	found(i, "inside %s%s", strcmp(kind, "gitlab") == 0 ? "a GitLab docker job" : kind,
+	      proc_is_masked() ? "; parts of /proc are covered" : "");
 }
 
 static void
@@ -301,14 +317,16 @@ check_user(struct doctor *d, int *r)
 	char tool[64], tool2[64];
 	struct doctor_item *i;
 	struct ns_ids ids;
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	int e;
 
 	i = item(d, !ns_apparmor_blocks(), "AppArmor");
-	found(i, "%s", i->ok ? "lets ordinary users make namespaces" : "kernel.apparmor_restrict_unprivileged_userns is on");
+	found(i, "%s",
+	      i->ok ? "lets ordinary users make namespaces" : "kernel.apparmor_restrict_unprivileged_userns is on");
 	if (!i->ok) /* the profile may be loaded already: the trial decides */
 		fix(i, APPARMOR_FIX);
-	i = item(d, ns_ids_tool("newuidmap", tool, sizeof(tool)) && ns_ids_tool("newgidmap", tool2, sizeof(tool2)), "newuidmap, newgidmap");
+	i = item(d, ns_ids_tool("newuidmap", tool, sizeof(tool)) && ns_ids_tool("newgidmap", tool2, sizeof(tool2)),
+		 "newuidmap, newgidmap");
 	if (i->ok) {
 		found(i, "%s", tool);
 	} else {
@@ -353,7 +371,7 @@ check_namespaces(struct doctor *d, int *r)
 static void
 check_node(struct doctor *d, int *r)
 {
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct doctor_item *i;
 	struct node n;
 	int e = node_find(NULL, &n, &diag);

@@ -14,20 +14,21 @@
 static const struct {
 	const char *name, *text;
 } files[] = {
-	{"passwd", "root:x:0:0:root:/root:/bin/sh\n"
-		   "agenttwin:x:991:991:AgentTwin services:/:/usr/sbin/nologin\n"
-		   "postgres:x:992:992:PostgreSQL:/:/usr/sbin/nologin\n"
-		   "node:x:1000:1000:workflow:/home/node:/bin/sh\n"
-		   "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
-	{"group", "root:x:0:\nagenttwin:x:991:\npostgres:x:992:\nnode:x:1000:\nnogroup:x:65534:\n"},
-	{"hosts", "127.0.0.1 localhost agenttwin\n::1 localhost ip6-localhost ip6-loopback\n"},
-	{"hostname", "agenttwin\n"},
+	{ "passwd", "root:x:0:0:root:/root:/bin/sh\n"
+		    "agenttwin:x:991:991:AgentTwin services:/:/usr/sbin/nologin\n"
+		    "postgres:x:992:992:PostgreSQL:/:/usr/sbin/nologin\n"
+		    "node:x:1000:1000:workflow:/home/node:/bin/sh\n"
+		    "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" },
+	{ "group", "root:x:0:\nagenttwin:x:991:\npostgres:x:992:\nnode:x:1000:\nnogroup:x:65534:\n" },
+	{ "hosts", "127.0.0.1 localhost agenttwin\n::1 localhost ip6-localhost ip6-loopback\n" },
+	{ "hostname", "agenttwin\n" },
 	/* Nobody listens there: a lookup of an outside name fails at once instead of after a timeout. */
-	{"resolv.conf", "nameserver 127.0.0.1\noptions attempts:1 timeout:1\n"},
-	{"nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
-			  "services: files\nethers: files\nrpc: files\n"},
-	{"os-release", "NAME=AgentTwin\nID=agenttwin\nPRETTY_NAME=\"AgentTwin sandbox\"\n"},
-	{"shells", "/bin/sh\n"},
+	{ "resolv.conf", "nameserver 127.0.0.1\noptions attempts:1 timeout:1\n" },
+	{ "nsswitch.conf",
+	  "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
+	  "services: files\nethers: files\nrpc: files\n" },
+	{ "os-release", "NAME=AgentTwin\nID=agenttwin\nPRETTY_NAME=\"AgentTwin sandbox\"\n" },
+	{ "shells", "/bin/sh\n" },
 };
 
 /* see ns.h */

@@ -20,7 +20,7 @@
 #include "host/diag.h"
 #include "host/process.h"
 
-#define BLOCK_FIRST 0x70000000u      /* above the ranges of systemd-nspawn and of useradd, below 2^31 */
+#define BLOCK_FIRST 0x70000000u /* above the ranges of systemd-nspawn and of useradd, below 2^31 */
 #define BLOCKS 4094u
 #define IDS_FOLDER "/run/agenttwin/ids"
 #define TOOL_WAIT_MS 10000
@@ -72,7 +72,7 @@ ns_ids_is_root(void)
 bool
 ns_ids_tool(const char *name, char *out, size_t size)
 {
-	static const char *const folders[] = {"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/run/wrappers/bin"};
+	static const char *const folders[] = { "/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/run/wrappers/bin" };
 	size_t i;
 
 	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -126,7 +126,7 @@ map_one(struct ns_map *m, uint32_t outside, uint32_t count)
 {
 	m->len = 1;
 	m->total = count;
-	m->extents[0] = (struct ns_extent){.inside = 0, .outside = outside, .count = count};
+	m->extents[0] = (struct ns_extent){ .inside = 0, .outside = outside, .count = count };
 }
 
 static int
@@ -137,7 +137,8 @@ choose_root(const char *run_id, struct ns_ids *ids, struct diag *d)
 
 	if (!has_caps()) {
 		ns_explain(-EPERM, d);
-		return diag_set(d, -ENOTSUP, "root without CAP_SETUID and CAP_SETGID cannot give a sandbox ids of its own");
+		return diag_set(d, -ENOTSUP,
+				"root without CAP_SETUID and CAP_SETGID cannot give a sandbox ids of its own");
 	}
 	if ((r = own_extent("/proc/self/uid_map", &first[0], &count[0])) < 0 ||
 	    (r = own_extent("/proc/self/gid_map", &first[1], &count[1])) < 0)
@@ -156,8 +157,10 @@ choose_root(const char *run_id, struct ns_ids *ids, struct diag *d)
 		if (n > NS_IDS_MAX)
 			n = NS_IDS_MAX;
 		if (n < NS_IDS_MIN) {
-			diag_fix(d, "give the container's user namespace 65536 ids or more, or use a machine of its own");
-			return diag_set(d, -ENOTSUP, "this user namespace has only %u %s", count[k], k ? "gids" : "uids");
+			diag_fix(d,
+				 "give the container's user namespace 65536 ids or more, or use a machine of its own");
+			return diag_set(d, -ENOTSUP, "this user namespace has only %u %s", count[k],
+					k ? "gids" : "uids");
 		}
 		map_one(k ? &ids->gid : &ids->uid, first[k] + count[k] - n, n);
 	}
@@ -185,19 +188,22 @@ ns_ids_parse(const char *text, const char *user, uint32_t uid, uint32_t inside, 
 		memcpy(line, at, (size_t)(end - at));
 		line[end - at] = '\0';
 		used = 0;
-		if (sscanf(line, "%63[^:]:%10lu:%10lu%n", name, &start, &count, &used) != 3 || (line[used] != '\0' && line[used] != '\r'))
+		if (sscanf(line, "%63[^:]:%10lu:%10lu%n", name, &start, &count, &used) != 3 ||
+		    (line[used] != '\0' && line[used] != '\r'))
 			continue;
 		if (strcmp(name, user) != 0 && strcmp(name, number) != 0)
 			continue;
 		/* A range with root or with a person in it is a mistake of the administrator that we do not share. */
-		if (start == 0 || count == 0 || start >= 0xffffffffu || count > 0xffffffffu - start || (uid >= start && uid < start + count))
+		if (start == 0 || count == 0 || start >= 0xffffffffu || count > 0xffffffffu - start ||
+		    (uid >= start && uid < start + count))
 			continue;
 		if (map->len == NS_EXTENTS_MAX || map->total >= NS_IDS_MAX)
 			break;
 		if (count > NS_IDS_MAX - map->total)
 			count = NS_IDS_MAX - map->total;
-		map->extents[map->len++] = (struct ns_extent){
-			.inside = map->total, .outside = (uint32_t)start, .count = (uint32_t)count};
+		map->extents[map->len++] = (struct ns_extent){ .inside = map->total,
+							       .outside = (uint32_t)start,
+							       .count = (uint32_t)count };
 		map->total += (uint32_t)count;
 	}
 }
@@ -218,10 +224,11 @@ load_ranges(const char *path, const struct passwd *pw, uint32_t inside, struct n
 	free(text);
 	if (map->total >= NS_IDS_MIN)
 		return 0;
-	diag_fix(d, "sudo usermod --add-sub%ss 100000-165535 %s (another range if %s already has this one)", uids ? "uid" : "gid",
-		 pw->pw_name, path);
+	diag_fix(d, "sudo usermod --add-sub%ss 100000-165535 %s (another range if %s already has this one)",
+		 uids ? "uid" : "gid", pw->pw_name, path);
 	if (map->len == 0)
-		return diag_set(d, -ENOTSUP, "%s has no range for %s: the sandbox needs ids of its own", path, pw->pw_name);
+		return diag_set(d, -ENOTSUP, "%s has no range for %s: the sandbox needs ids of its own", path,
+				pw->pw_name);
 	return diag_set(d, -ENOTSUP, "the range of %s in %s has %u ids; at least %u are needed", pw->pw_name, path,
 			map->total - inside, NS_IDS_MIN);
 }
@@ -234,9 +241,13 @@ choose_user(struct ns_ids *ids, struct diag *d)
 
 	if (!ns_ids_tool("newuidmap", ids->newuidmap, sizeof(ids->newuidmap)) ||
 	    !ns_ids_tool("newgidmap", ids->newgidmap, sizeof(ids->newgidmap))) {
-		diag_fix(d, "sudo apt-get install uidmap (Fedora: shadow-utils; Arch: shadow), or run as root: sudo agenttwin-host ...");
-		return diag_set(d, -ENOTSUP, "newuidmap and newgidmap are not installed: without them an ordinary user's sandbox has "
-				"one id, and the workflow could not be kept apart from its guard");
+		diag_fix(
+			d,
+			"sudo apt-get install uidmap (Fedora: shadow-utils; Arch: shadow), or run as root: sudo agenttwin-host ...");
+		return diag_set(
+			d, -ENOTSUP,
+			"newuidmap and newgidmap are not installed: without them an ordinary user's sandbox has "
+			"one id, and the workflow could not be kept apart from its guard");
 	}
 	errno = 0;
 	pw = getpwuid(getuid());
@@ -244,13 +255,14 @@ choose_user(struct ns_ids *ids, struct diag *d)
 		diag_fix(d, "add a line for this uid to /etc/passwd, or run as root");
 		return diag_set(d, -ENOTSUP, "uid %u has no name: newuidmap needs one", (unsigned)getuid());
 	}
-	if ((r = load_ranges("/etc/subuid", pw, 1, &ids->uid, d)) < 0 || (r = load_ranges("/etc/subgid", pw, 0, &ids->gid, d)) < 0)
+	if ((r = load_ranges("/etc/subuid", pw, 1, &ids->uid, d)) < 0 ||
+	    (r = load_ranges("/etc/subgid", pw, 0, &ids->gid, d)) < 0)
 		return r;
 	/* Root inside is the caller outside; gids all come from the range, so that no group of the caller is in force. */
 	if (ids->uid.len == NS_EXTENTS_MAX)
 		ids->uid.len--;
 	memmove(&ids->uid.extents[1], &ids->uid.extents[0], ids->uid.len * sizeof(ids->uid.extents[0]));
-	ids->uid.extents[0] = (struct ns_extent){.inside = 0, .outside = (uint32_t)getuid(), .count = 1};
+	ids->uid.extents[0] = (struct ns_extent){ .inside = 0, .outside = (uint32_t)getuid(), .count = 1 };
 	ids->uid.len++;
 	snprintf(ids->mode, sizeof(ids->mode), "user with newuidmap");
 	return 0;
@@ -329,7 +341,10 @@ run_tool(const char *tool, pid_t pid, const struct ns_map *m, struct diag *d)
 	if (r == 0)
 		return 0;
 	said[strcspn(said, "\n")] = '\0';
-	diag_fix(d, "check that %s is installed setuid root or with file capabilities: sudo apt-get install --reinstall uidmap", tool);
+	diag_fix(
+		d,
+		"check that %s is installed setuid root or with file capabilities: sudo apt-get install --reinstall uidmap",
+		tool);
 	if (r < 0)
 		return diag_set(d, r, "%s: %s", tool, strerror(-r));
 	return diag_set(d, -ENOTSUP, "%s failed: %s", tool, said[0] ? said : "no message");

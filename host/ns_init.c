@@ -39,7 +39,7 @@ give_up(const struct ns_init *in, const struct ns_report *fail)
 static void
 say(const struct ns_init *in, uint8_t kind, int32_t err)
 {
-	struct ns_report r = {.kind = kind, .err = err};
+	struct ns_report r = { .kind = kind, .err = err };
 
 	if (write(in->report, &r, sizeof(r)) != (ssize_t)sizeof(r))
 		_exit(2);
@@ -64,7 +64,7 @@ close_between(unsigned first, unsigned last)
 static int
 close_others(struct ns_init *in)
 {
-	int *const kept[KEPT] = {&in->go, &in->report, &in->guest, &in->in, &in->out, &in->log, &in->lock};
+	int *const kept[KEPT] = { &in->go, &in->report, &in->guest, &in->in, &in->out, &in->log, &in->lock };
 	int sorted[KEPT], t, fd;
 	unsigned i, j, next = 0, n = 0;
 
@@ -114,7 +114,7 @@ static int
 forget_arguments(void)
 {
 	static const char name[] = "agenttwin-init";
-	unsigned long at[4] = {0};
+	unsigned long at[4] = { 0 };
 	char text[1024], *field;
 	int i;
 
@@ -140,7 +140,7 @@ forget_arguments(void)
 static void
 await(const struct ns_init *in, char wanted)
 {
-	struct pollfd p = {.fd = in->go, .events = POLLIN};
+	struct pollfd p = { .fd = in->go, .events = POLLIN };
 	uint64_t now;
 	char got;
 
@@ -185,7 +185,7 @@ become_root(struct ns_report *fail)
 /* The process that becomes the guest, as the init sees it. */
 struct embryo {
 	pid_t pid;
-	int go, said;                /* write: one byte a step; read: struct ns_report */
+	int go, said; /* write: one byte a step; read: struct ns_report */
 };
 
 /* What it does as our code, in its own namespaces: go on when its ids are there, name the machine, show its own /proc and /sys. */
@@ -219,8 +219,8 @@ static _Noreturn void
 guest_exec(const struct ns_init *in, int result)
 {
 	static char arg0[] = "agenttwin-guest", arg1[] = "run";
-	char *argv[] = {arg0, arg1, NULL}, *envp[] = {NULL};
-	struct ns_report fail = {0};
+	char *argv[] = { arg0, arg1, NULL }, *envp[] = { NULL };
+	struct ns_report fail = { 0 };
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -254,7 +254,7 @@ guest_parent(pid_t guest)
 static _Noreturn void
 guest_child(const struct ns_init *in, int ids, int result)
 {
-	struct ns_report fail = {0};
+	struct ns_report fail = { 0 };
 	pid_t pid;
 	char go;
 
@@ -312,8 +312,8 @@ hear_guest(const struct embryo *g, struct ns_report *fail)
 static int
 make_guest(struct ns_init *in, struct embryo *g, struct ns_report *fail)
 {
-	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-				    SIGCHLD;
+	const unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+				    CLONE_NEWUTS | CLONE_NEWCGROUP | SIGCHLD;
 	int result[2], ids[2], r;
 
 	if (pipe2(result, O_CLOEXEC) < 0 || pipe2(ids, O_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
@@ -377,7 +377,7 @@ reap(pid_t guest, int *status)
 static _Noreturn void
 watch(struct ns_init *in, pid_t guest, int children)
 {
-	struct pollfd p[2] = {{.fd = in->go, .events = POLLIN}, {.fd = children, .events = POLLIN}};
+	struct pollfd p[2] = { { .fd = in->go, .events = POLLIN }, { .fd = children, .events = POLLIN } };
 	struct signalfd_siginfo si;
 	uint64_t now;
 	int status = 0;
@@ -401,7 +401,7 @@ watch(struct ns_init *in, pid_t guest, int children)
 _Noreturn void
 ns_init_main(struct ns_init *in)
 {
-	struct ns_report fail = {0};
+	struct ns_report fail = { 0 };
 	sigset_t child;
 	struct embryo guest;
 	int r, children;

@@ -45,7 +45,7 @@ make_tmpfs(const char *path, unsigned long flags, const char *options, struct ns
 int
 ns_rootfs_open(struct ns_rootfs *fs, struct ns_report *fail)
 {
-	static const char *const dirs[NS_NODE_DIRS] = {"bin", "lib/node_modules", "include"};
+	static const char *const dirs[NS_NODE_DIRS] = { "bin", "lib/node_modules", "include" };
 	char path[600];
 	size_t i;
 
@@ -68,7 +68,7 @@ ns_rootfs_open(struct ns_rootfs *fs, struct ns_report *fail)
 static int
 show_system(struct ns_report *fail)
 {
-	static const char *const beside[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+	static const char *const beside[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
 	char path[16], text[64];
 	ssize_t n;
 	size_t i;
@@ -96,7 +96,8 @@ show_system(struct ns_report *fail)
 static int
 show_etc(struct ns_report *fail)
 {
-	static const char *const shown[] = {"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl", "ca-certificates"};
+	static const char *const shown[] = { "alternatives", "ld.so.cache", "ld.so.conf",
+					     "ld.so.conf.d", "ssl",         "ca-certificates" };
 	char source[64], target[64], text[256];
 	ssize_t n;
 	size_t i;
@@ -163,9 +164,12 @@ ns_rootfs_views(struct ns_report *fail)
 static int
 make_dev(struct ns_report *fail)
 {
-	static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
-	static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"}, {"/proc/self/fd/0", "dev/stdin"},
-		{"/proc/self/fd/1", "dev/stdout"}, {"/proc/self/fd/2", "dev/stderr"}, {"pts/ptmx", "dev/ptmx"}};
+	static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
+	static const char *const links[][2] = { { "/proc/self/fd", "dev/fd" },
+						{ "/proc/self/fd/0", "dev/stdin" },
+						{ "/proc/self/fd/1", "dev/stdout" },
+						{ "/proc/self/fd/2", "dev/stderr" },
+						{ "pts/ptmx", "dev/ptmx" } };
 	char source[32], target[32];
 	size_t i;
 	int r;
@@ -176,7 +180,8 @@ make_dev(struct ns_report *fail)
 		snprintf(source, sizeof(source), "/dev/%s", devices[i]);
 		snprintf(target, sizeof(target), "dev/%s", devices[i]);
 		/* A container may have no /dev/tty; the others are needed. */
-		if ((r = ns_bind(source, target, NS_BIND_WRITABLE | NS_BIND_DEVICE | (i == 5 ? NS_BIND_OPTIONAL : 0u), fail)) < 0)
+		if ((r = ns_bind(source, target, NS_BIND_WRITABLE | NS_BIND_DEVICE | (i == 5 ? NS_BIND_OPTIONAL : 0u),
+				 fail)) < 0)
 			return r;
 	}
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++)
@@ -189,8 +194,9 @@ make_dev(struct ns_report *fail)
 	if ((r = make_tmpfs("dev/shm", MS_NODEV | MS_NOEXEC, "mode=1777,size=64m,nr_inodes=16k", fail)) < 0)
 		return r;
 	/* The devices stay usable; nobody adds names. */
-	return mount(NULL, "dev", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL) < 0 ?
-		ns_fail(fail, "dev.readonly", "/dev", errno) : 0;
+	return mount(NULL, "dev", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL) < 0
+		       ? ns_fail(fail, "dev.readonly", "/dev", errno)
+		       : 0;
 }
 
 /* What the workflow may write: one filesystem in memory, shown at three places, so that the limit holds for them together. */
@@ -206,8 +212,7 @@ make_disk(const struct ns_rootfs *fs, struct ns_report *fail)
 	if ((r = make_tmpfs("disk", MS_NODEV, options, fail)) < 0 ||
 	    (r = make_folder("disk/app", 0755, NS_UID_WORKFLOW, fail)) < 0 ||
 	    (r = make_folder("disk/home", 0755, NS_UID_WORKFLOW, fail)) < 0 ||
-	    (r = make_folder("disk/tmp", 01777, 0, fail)) < 0 ||
-	    (r = make_folder("home", 0755, 0, fail)) < 0 ||
+	    (r = make_folder("disk/tmp", 01777, 0, fail)) < 0 || (r = make_folder("home", 0755, 0, fail)) < 0 ||
 	    (r = ns_bind("disk/app", "app", NS_BIND_WRITABLE, fail)) < 0 ||
 	    (r = ns_bind("disk/home", "home/node", NS_BIND_WRITABLE, fail)) < 0 ||
 	    (r = ns_bind("disk/tmp", "tmp", NS_BIND_WRITABLE, fail)) < 0)
@@ -224,7 +229,8 @@ make_disk(const struct ns_rootfs *fs, struct ns_report *fail)
 static int
 show_node(struct ns_rootfs *fs, struct ns_report *fail)
 {
-	static const char *const targets[NS_NODE_DIRS] = {"opt/node/bin", "opt/node/lib/node_modules", "opt/node/include"};
+	static const char *const targets[NS_NODE_DIRS] = { "opt/node/bin", "opt/node/lib/node_modules",
+							   "opt/node/include" };
 	char source[32];
 	size_t i;
 	int r;
@@ -253,7 +259,7 @@ show_node(struct ns_rootfs *fs, struct ns_report *fail)
 static int
 enter_new_root(struct ns_report *fail)
 {
-	static const char *const places[] = {"/tmp", "/mnt", "/run", "/dev"};
+	static const char *const places[] = { "/tmp", "/mnt", "/run", "/dev" };
 	size_t i;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)

@@ -62,7 +62,7 @@ int
 process_read_line(int fd, char *out, size_t size, int timeout_ms)
 {
 	uint64_t until = process_clock_ms() + (uint64_t)timeout_ms, now;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t len = 0;
 	ssize_t n = 1;
 
@@ -160,7 +160,7 @@ int
 process_wait(int pidfd, int timeout_ms)
 {
 	uint64_t until = process_clock_ms() + (uint64_t)timeout_ms, now;
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	int n;
 
 	for (;;) {
@@ -235,7 +235,7 @@ process_image(const void *image, size_t len, int *fd_out)
 static void
 run_child(const char *const argv[], int out)
 {
-	char *envp[] = {NULL};
+	char *envp[] = { NULL };
 	sigset_t none;
 	int null;
 
@@ -256,7 +256,7 @@ run_child(const char *const argv[], int out)
 static int
 drain(int fd, char *out, size_t size, uint64_t until)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char waste[512];
 	size_t len = 0;
 	uint64_t now;

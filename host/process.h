@@ -31,5 +31,6 @@ int process_boot_id(char out[static 40]) __attribute__((warn_unused_result, nonn
 int process_image(const void *image, size_t len, int *fd) __attribute__((warn_unused_result, nonnull));
 /* Runs a program with an empty environment, stdin and stderr as given in what follows: its output (stdout and stderr
  * together, terminated) goes to out.  Returns the wait status, or -errno; -ETIMEDOUT after timeout_ms (killed). */
-int process_run(const char *const argv[], char *out, size_t size, int timeout_ms) __attribute__((warn_unused_result, nonnull));
+int process_run(const char *const argv[], char *out, size_t size, int timeout_ms)
+	__attribute__((warn_unused_result, nonnull));
 #endif

@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 32u                /* descriptors in use at once; deeper folders are moved up and done later */
+#define DEPTH_MAX 32u /* descriptors in use at once; deeper folders are moved up and done later */
 #define ROUNDS_MAX 1000000u
 
 struct removal {
-	int top;                     /* the folder itself */
+	int top; /* the folder itself */
 	dev_t dev;
-	unsigned moved;              /* folders moved up in all; also their names */
-	int err;                     /* the first one */
+	unsigned moved; /* folders moved up in all; also their names */
+	int err;        /* the first one */
 };
 
 /* Opens a folder whatever mode its maker gave it, never through a link. */
@@ -105,7 +105,7 @@ remove_below(struct removal *m, int fd, unsigned depth)
 int
 remove_tree(const char *path)
 {
-	struct removal m = {.top = -1};
+	struct removal m = { .top = -1 };
 	unsigned before, rounds = 0;
 	struct stat st;
 	int fd;

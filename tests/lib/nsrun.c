@@ -31,7 +31,7 @@ now_ms(void)
 static void
 pump(int in, int out, double from)
 {
-	struct pollfd p[2] = {{.fd = 0, .events = POLLIN}, {.fd = out, .events = POLLIN}};
+	struct pollfd p[2] = { { .fd = 0, .events = POLLIN }, { .fd = out, .events = POLLIN } };
 	static char buf[65536];
 	int first = 1;
 	ssize_t n;
@@ -69,9 +69,9 @@ refused(const char *what, int r, const struct diag *d)
 int
 main(int argc, char **argv)
 {
-	struct backend_spec s = {.run_id = "nsrun"};
+	struct backend_spec s = { .run_id = "nsrun" };
 	const struct backend_ops *ops;
-	struct diag d = {0};
+	struct diag d = { 0 };
 	struct cleanup c;
 	struct backend *b = NULL;
 	struct facts f;
@@ -110,8 +110,8 @@ main(int argc, char **argv)
 		return refused("open", r, &d);
 	fprintf(stderr, "open_ms %.2f\n", now_ms() - from);
 	ops->describe(b, &f);
-	fprintf(stderr, "id %s\nmode %s\nnode_inside %s\nnode_version %s\napp %s\nhome %s\n", f.sandbox_id, f.mode, f.node_inside,
-		f.node_version, f.app_dir, f.home_dir);
+	fprintf(stderr, "id %s\nmode %s\nnode_inside %s\nnode_version %s\napp %s\nhome %s\n", f.sandbox_id, f.mode,
+		f.node_inside, f.node_version, f.app_dir, f.home_dir);
 	r = ops->start(b, -1, &in, &out, &d);
 	if (r == 0) {
 		fprintf(stderr, "start_ms %.2f\n", now_ms() - from);
@@ -122,7 +122,8 @@ main(int argc, char **argv)
 	}
 	ops->destroy(b, &c);
 	ops->describe(b, &f);
-	fprintf(stderr, "confirmed %d\nreason %s\nnode_sha256 %s\nguest_stderr %s\n", c.confirmed, c.reason, f.node_sha256, f.guest_stderr);
+	fprintf(stderr, "confirmed %d\nreason %s\nnode_sha256 %s\nguest_stderr %s\n", c.confirmed, c.reason,
+		f.node_sha256, f.guest_stderr);
 	r = c.confirmed && r == 0 ? 0 : c.confirmed ? 4 : 1;
 	c.confirmed = false;
 	ops->destroy(b, &c); /* again: must be harmless */

@@ -16,7 +16,7 @@
 static struct lease
 sample(void)
 {
-	struct lease l = {.start_time = 77, .expires_s = 1999999999, .host_pid = 12, .host_start_time = 34};
+	struct lease l = { .start_time = 77, .expires_s = 1999999999, .host_pid = 12, .host_start_time = 34 };
 
 	strcpy(l.backend, "namespace");
 	strcpy(l.run_id, "0190b5a2-1111-7222-8333-444455556666");
@@ -29,7 +29,7 @@ sample(void)
 static void
 round_trip(void)
 {
-	struct lease l = sample(), back = {0};
+	struct lease l = sample(), back = { 0 };
 	char text[LEASE_TEXT_MAX], changed[LEASE_TEXT_MAX];
 	int n, i, bad = 0;
 
@@ -37,8 +37,10 @@ round_trip(void)
 	ok(n > 0, "renders");
 	is_int(lease_parse(text, (size_t)n, &back), 0, "parses");
 	ok(strcmp(back.backend, l.backend) == 0 && strcmp(back.run_id, l.run_id) == 0 && strcmp(back.id, l.id) == 0 &&
-	   back.start_time == 77 && back.expires_s == 1999999999 && back.host_pid == 12 && back.host_start_time == 34 &&
-	   strcmp(back.boot_id, l.boot_id) == 0 && strcmp(back.folder, l.folder) == 0, "every field comes back");
+		   back.start_time == 77 && back.expires_s == 1999999999 && back.host_pid == 12 &&
+		   back.host_start_time == 34 && strcmp(back.boot_id, l.boot_id) == 0 &&
+		   strcmp(back.folder, l.folder) == 0,
+	   "every field comes back");
 	for (i = 0; i < n; i++)
 		bad += lease_parse(text, (size_t)i, &back) != -EPROTO;
 	is_int(bad, 0, "every truncation is malformed");
@@ -74,9 +76,9 @@ count(const struct lease *l, void *arg)
 static void
 on_disk(void)
 {
-	struct lease l = {.expires_s = 1}, other;
+	struct lease l = { .expires_s = 1 }, other;
 	char folder[400], path[512], now[40];
-	struct diag d = {0};
+	struct diag d = { 0 };
 	struct stat st;
 	int before, fd;
 

@@ -15,10 +15,11 @@
 static void
 place(const char *real, const char *home, const char *inside, const char *prefix, const char *file)
 {
-	struct node n = {0};
+	struct node n = { 0 };
 
 	node_place(real, home, &n);
-	if (!ok(strcmp(n.inside, inside) == 0 && strcmp(n.prefix, prefix) == 0 && strcmp(n.file, file) == 0, "%s", real))
+	if (!ok(strcmp(n.inside, inside) == 0 && strcmp(n.prefix, prefix) == 0 && strcmp(n.file, file) == 0, "%s",
+		real))
 		printf("# inside %s prefix %s file %s\n", n.inside, n.prefix, n.file);
 }
 
@@ -28,8 +29,10 @@ places(void)
 	place("/usr/bin/node", "/home/u", "/usr/bin/node", "", "");
 	place("/usr/local/bin/node", "/home/u", "/usr/local/bin/node", "", "");
 	place("/bin/node", NULL, "/bin/node", "", "");
-	place("/home/u/.nvm/versions/node/v22.1.0/bin/node", "/home/u", "/opt/node/bin/node", "/home/u/.nvm/versions/node/v22.1.0", "");
-	place("/opt/hostedtoolcache/node/20.1.0/x64/bin/node", "/root", "/opt/node/bin/node", "/opt/hostedtoolcache/node/20.1.0/x64", "");
+	place("/home/u/.nvm/versions/node/v22.1.0/bin/node", "/home/u", "/opt/node/bin/node",
+	      "/home/u/.nvm/versions/node/v22.1.0", "");
+	place("/opt/hostedtoolcache/node/20.1.0/x64/bin/node", "/root", "/opt/node/bin/node",
+	      "/opt/hostedtoolcache/node/20.1.0/x64", "");
 	place("/home/u/.local/bin/node22", "/home/u", "/opt/node/bin/node22", "/home/u/.local", "");
 	/* ~/bin would show a home, /bin of "/" everything: the program alone */
 	place("/home/u/bin/node", "/home/u", "/opt/node/bin/node", "", "/home/u/bin/node");
@@ -42,9 +45,20 @@ places(void)
 static void
 versions(void)
 {
-	static const char *const bad[] = {"", "v", "20", "v20\n", "v20.1", "hello", "v.1.2", "20.1.2 beta", "v20.1.2;x", "v-1.2.3",
-		"v99999.1.2", "Welcome to Node.js v20.1.2.\n", "v1.2.3333333333333333333333333333333333333333"};
-	struct node n = {0};
+	static const char *const bad[] = { "",
+					   "v",
+					   "20",
+					   "v20\n",
+					   "v20.1",
+					   "hello",
+					   "v.1.2",
+					   "20.1.2 beta",
+					   "v20.1.2;x",
+					   "v-1.2.3",
+					   "v99999.1.2",
+					   "Welcome to Node.js v20.1.2.\n",
+					   "v1.2.3333333333333333333333333333333333333333" };
+	struct node n = { 0 };
 	size_t i;
 
 	is_int(node_version_parse("v20.20.2\n", &n), 0, "v20.20.2");
@@ -62,12 +76,14 @@ subordinate_ids(void)
 	struct ns_map m;
 
 	ns_ids_parse("a:100000:65536\nb:200000:65536\n", "b", 1001, 1, &m);
-	ok(m.len == 1 && m.extents[0].outside == 200000 && m.extents[0].inside == 1 && m.extents[0].count == 65535 && m.total == 65536,
+	ok(m.len == 1 && m.extents[0].outside == 200000 && m.extents[0].inside == 1 && m.extents[0].count == 65535 &&
+		   m.total == 65536,
 	   "the user's line, cut to what is needed");
 	ns_ids_parse("1001:300000:2000", "b", 1001, 0, &m);
 	ok(m.len == 1 && m.extents[0].outside == 300000 && m.total == 2000, "by number, without a last line break");
 	ns_ids_parse("b:100000:500\nb:200000:70000\n", "b", 1001, 0, &m);
-	ok(m.len == 2 && m.extents[1].inside == 500 && m.extents[1].count == 65036 && m.total == 65536, "two ranges, one behind the other");
+	ok(m.len == 2 && m.extents[1].inside == 500 && m.extents[1].count == 65036 && m.total == 65536,
+	   "two ranges, one behind the other");
 	ns_ids_parse("b:0:65536\n", "b", 1001, 0, &m);
 	is_int(m.len, 0, "a range with root in it is none");
 	ns_ids_parse("b:1000:65536\n", "b", 1001, 0, &m);
@@ -84,7 +100,7 @@ static void
 programs(void)
 {
 	char dir[] = "/tmp/agenttwin-unit.XXXXXX", path[64];
-	struct diag d = {0};
+	struct diag d = { 0 };
 	struct node n;
 	FILE *f;
 
