@@ -370,6 +370,23 @@ cred_base_env(const struct world *w, const char *out[static CRED_BASE_MAX])
 	return n;
 }
 
+/* The world's text was measured when it was read; values may be longer than their templates. */
+static int
+check_env_size(const struct world *w, const struct cred *c, struct diag *d)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < c->env_len; i++)
+		bytes += strlen(c->env[i]) + 1;
+	if (bytes <= PLAN_ENV_BYTES_MAX)
+		return 0;
+	world_place(w, "/env", true, d);
+	diag_set(d, -EMSGSIZE, "with their values the variables have %zu bytes in all; at most %u are allowed", bytes,
+		 PLAN_ENV_BYTES_MAX);
+	diag_fix(d, "put long values into a file");
+	return -EMSGSIZE;
+}
+
 static int
 make_env(const struct run *run, const char *path_local, struct cred *c, struct diag *d)
 {
@@ -397,6 +414,23 @@ make_env(const struct run *run, const char *path_local, struct cred *c, struct d
 		c->env[c->env_len++] = text;
 	}
 	qsort(c->env, c->env_len, sizeof(char *), compare_variables);
+	return check_env_size(run->w, c, d);
+}
+
+int
+cred_set_home(struct cred *c, const char *home)
+{
+	char *text;
+	size_t i;
+
+	for (i = 0; i < c->env_len; i++) {
+		if (strncmp(c->env[i], "HOME=", 5) != 0)
+			continue;
+		if (asprintf(&text, "HOME=%s", home) < 0)
+			return -ENOMEM;
+		free(c->env[i]);
+		c->env[i] = text;
+	}
 	return 0;
 }
 

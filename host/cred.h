@@ -29,5 +29,7 @@ int cred_make(const struct world *w, const char *run_id, uint64_t start_ms, cons
  * the sandbox.  Returns how many, at most CRED_BASE_MAX. */
 #define CRED_BASE_MAX 24u
 size_t cred_base_env(const struct world *w, const char *out[static CRED_BASE_MAX]) __attribute__((nonnull));
+/* HOME becomes this folder: on the local backend, where /home/node is not the run's own.  0 or -ENOMEM. */
+int cred_set_home(struct cred *c, const char *home) __attribute__((warn_unused_result, nonnull));
 void cred_wipe(struct cred *c) __attribute__((nonnull));
 #endif

@@ -119,6 +119,8 @@ main(void)
 	ok(cred_make(&w, "run-2", 1764000000123, "/caller/bin", &b, &d) == 0, "made again");
 	test_values(&a, &b);
 	test_twins(&a);
+	ok(cred_set_home(&b, "/tmp/h") == 0, "another home");
+	is_str(variable(&b, "HOME"), "/tmp/h", "which the workflow sees");
 	cred_wipe(&a);
 	cred_wipe(&b);
 	world_wipe(&w);
