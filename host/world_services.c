@@ -9,6 +9,7 @@
 #include "host/world_read.h"
 
 #define COLLECTIONS_MAX 256u
+#define HOSTS_BYTES_MAX 60000u /* they travel in one record of 64 KiB with the rest of the plan */
 #define ROW_ID_MAX 255u
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------------ */
@@ -112,11 +113,23 @@ read_host(struct wr *c, const struct cJSON *v, void *arg)
 	return r;
 }
 
+static void
+measure_hosts(const struct cJSON *hosts, size_t *n, size_t *bytes)
+{
+	const struct cJSON *h;
+
+	cJSON_ArrayForEach(h, hosts)
+	{
+		*n += 1;
+		*bytes += strlen(h->valuestring) + 1;
+	}
+}
+
 static int
 read_hosts(struct wr *c, const struct cJSON *v, void *arg)
 {
 	struct world_service *s = arg;
-	size_t i, all = 0;
+	size_t i, all = 0, bytes = 0;
 	union {
 		const struct cJSON *in;
 		void *out;
@@ -126,9 +139,11 @@ read_hosts(struct wr *c, const struct cJSON *v, void *arg)
 	if (r < 0)
 		return r;
 	for (i = 0; i < c->w->services_len; i++)
-		all += (size_t)cJSON_GetArraySize(c->w->services[i].hosts);
-	if (all + (size_t)cJSON_GetArraySize(v) > PLAN_HOSTS_MAX) {
-		r = wr_fail(c, -EMSGSIZE, "more than %u hosts in all services", PLAN_HOSTS_MAX);
+		measure_hosts(c->w->services[i].hosts, &all, &bytes);
+	measure_hosts(v, &all, &bytes);
+	if (all > PLAN_HOSTS_MAX || bytes > HOSTS_BYTES_MAX) {
+		r = wr_fail(c, -EMSGSIZE, "more than %u hosts, or %u bytes of their names, in all services",
+			    PLAN_HOSTS_MAX, HOSTS_BYTES_MAX);
 		diag_fix(c->d, "name fewer hosts");
 	}
 	s->hosts = v;
