@@ -185,7 +185,7 @@ for mode in $modes; do
 	back "$mode" "$forever" -- node m.js
 	kill -KILL "$monitor"
 	front
-	like "$out" '^guest status=-1 signal=9 complete=0|^guest status=137 .*complete=0' "$mode guest killed: no END"
+	like "$out" '^guest status=.* complete=0' "$mode guest killed: no END"
 	ok "$mode guest killed: the workflow is gone" is_gone "$workflow"
 	ok "$mode guest killed: the twins are gone" is_gone "$twins"
 	[ "$mode" != sandbox ] || is "$(pgrep -f "sleep 600" | wc -l)" 0 "$mode guest killed: nothing is left in the room"

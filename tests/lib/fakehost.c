@@ -149,7 +149,9 @@ send_policy(struct writer *w)
 	p.state_bytes = 64u << 20;
 	snprintf(p.app_dir, sizeof(p.app_dir), "%s", o.app);
 	snprintf(p.home_dir, sizeof(p.home_dir), "/home/node");
-	if (o.port) {
+	if (!o.port)
+		o.port = 20000 + (uint32_t)getpid() % 20000; /* local runs of several tests share one address */
+	{
 		const uint8_t name[4] = { 127, (uint8_t)(o.local ? 0 : 64), 0, 1 };
 
 		p.services_len = 1;
@@ -189,7 +191,9 @@ send_run(void)
 	writer_init(&w, buf, sizeof(buf));
 	write_u8(&w, PLAN_TWINS);
 	write_text(&w, o.twins ? o.twins : "{\"run\":{\"id\":\"0\",\"seed\":1,\"start_ms\":0},\"limits\":{\"operations\":1000,"
-					  "\"state_bytes\":1000000},\"secrets\":{},\"services\":[]}");
+					  "\"state_bytes\":1000000},\"secrets\":{},\"services\":[{\"name\":\"payments\",\"kind\":\"http\","
+					  "\"hosts\":[\"payments.test\"],\"state\":{\"charges\":[{\"id\":\"ch_1\"}]},"
+					  "\"routes\":[{\"resource\":\"charges\",\"path\":\"/charges\"}],\"unmatched\":\"fail\"}]}");
 	put_record(FRAME_RUN, w.at, w.len);
 }
 
