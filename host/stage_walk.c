@@ -146,11 +146,15 @@ is_worth_entering(struct walk *k, struct folder *f)
 static int
 fail_folder(struct walk *k, size_t pattern)
 {
+	bool excludes = k->patterns[pattern].p.excludes;
 	char shown[256];
-	int r = stage_fail(k, -EPERM, pattern, "%s is a folder: named alone it would bring everything in it",
-			   stage_shown(k->path, shown));
+	int r = stage_fail(k, -EPERM, pattern, "%s is a folder: named alone it would %s", stage_shown(k->path, shown),
+			   excludes ? "leave nothing out" : "bring everything in it");
 
-	diag_fix(k->d, "write \"%s/**\" if that is what you want, or name the files", shown);
+	if (excludes)
+		diag_fix(k->d, "write \"!%s/**\" to leave out everything below", shown);
+	else
+		diag_fix(k->d, "write \"%s/**\" if that is what you want, or name the files", shown);
 	return r;
 }
 

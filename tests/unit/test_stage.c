@@ -151,6 +151,8 @@ test_patterns(void)
 	      "everything is not .agenttwin");
 	takes("", "", "", "", "nothing at all");
 	refused("\"src\"", -EPERM, "/files/0", "src is a folder", "src/**", "a bare folder");
+	refused("\"src/**\", \"!src/deep\"", -EPERM, "/files/1", "src/deep is a folder", "!src/deep/**",
+		"a bare folder that shall be left out");
 	refused("\"*/deep\"", -ENOENT, "/files/0", "matches folders only", "*/deep/**", "a bare folder by a wildcard");
 	refused("\"a.mjs\", \"scr/b.js\"", -ENOENT, "/files/1", "\"scr/b.js\" matches no file", "did you mean src?",
 		"no match, the folder is near");
