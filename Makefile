@@ -163,12 +163,12 @@ $(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 $(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=fopen -o $@ $< \
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=open -o $@ $< \
 		$(O)/san/firewall.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # The same without sanitizers, as the guest is built: for measuring.
 $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=fopen -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
 NSRUN_HOST = process node node_digest lease remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
 	backend_namespace backend_local diag cmd_doctor cmd_reap
