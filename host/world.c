@@ -352,6 +352,35 @@ static const struct wr_key world_keys[] = {
 	{ NULL, NULL, 0, NULL },
 };
 
+/* What does not even fit as text cannot fit as rows in memory: said here instead of by the twins, a minute later. */
+static int
+check_state_bytes(struct wr *c)
+{
+	const struct cJSON *state;
+	size_t i, bytes = 0, mark;
+	char *text;
+	int r = 0;
+
+	for (i = 0; i < c->w->services_len && c->w->limits.state_bytes < WORLD_BYTES_MAX; i++) {
+		state = cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state");
+		if (!state)
+			continue;
+		text = cJSON_PrintUnformatted(state);
+		if (!text)
+			return out_of_memory(c->d);
+		bytes += strlen(text);
+		cJSON_free(text);
+	}
+	if (bytes <= c->w->limits.state_bytes)
+		return 0;
+	mark = wr_enter(c, "limits");
+	wr_enter(c, "state_bytes");
+	r = wr_fail(c, -EPROTO, "the initial state of the services has %zu bytes already", bytes);
+	diag_fix(c->d, "raise state_bytes well above that, or shorten the state");
+	wr_leave(c, mark);
+	return r;
+}
+
 int
 world_read_text(struct world *w, struct diag *d)
 {
@@ -384,6 +413,8 @@ world_read_text(struct world *w, struct diag *d)
 	r = check_numbers(&c, w->doc);
 	if (r == 0)
 		r = wr_object(&c, w->doc, world_keys, "the world", NULL);
+	if (r == 0)
+		r = check_state_bytes(&c);
 	if (r == 0)
 		r = world_check_env(&c);
 	if (r == 0)

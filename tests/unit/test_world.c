@@ -400,6 +400,23 @@ test_effects(void)
 }
 
 static void
+test_state_bytes(void)
+{
+	struct parts p = { .top = "\"limits\": {\"state_bytes\": 4096}," };
+	char text[16384], *at;
+
+	compose(&p, text, sizeof(text));
+	at = strstr(text, "{\"id\":\"a\",");
+	memmove(at + 5000, at, strlen(at) + 1);
+	memset(at, ' ', 5000);
+	memcpy(at, "{\"id\":\"long\",\"v\":\"", 18);
+	memset(at + 18, 'x', 4979);
+	memcpy(at + 4997, "\"},", 3);
+	refused_text("a state larger than its limit", text, strlen(text), -EPROTO, 2, "/limits/state_bytes",
+		     "initial state", "raise state_bytes");
+}
+
+static void
 test_workflow(void)
 {
 	refused(WORKFLOW("\"cwd\":\"../x\""), -EPROTO, 8, "/workflow/cwd", "not a path within", "relative to root");
@@ -618,6 +635,7 @@ main(void)
 	test_service_list();
 	test_routes();
 	test_effects();
+	test_state_bytes();
 	test_workflow();
 	test_checks();
 	test_text();
