@@ -413,9 +413,15 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 		return 0;
 	r = veth_addresses6(t, index);
 	if (r == -EACCES) {
+		enable_ipv6("lo");
 		enable_ipv6(FW_VETH);
 		if ((r = no_generated_addresses(t, index)) == 0)
 			r = veth_addresses6(t, index);
+	}
+	if (r == -EACCES) {
+		/* Switched off for good (/proc/sys is read-only).  Believed if no device turns out to have an address. */
+		l->ipv6_disabled = true;
+		return 0;
 	}
 	if (r < 0)
 		return fw_fail(f, "net.address", -r, "the IPv6 addresses or default route were refused");
@@ -452,31 +458,55 @@ out:
 
 /* ---- observing ------------------------------------------------------------------------------------------------------ */
 
+/* One line at a time from buf; what is left over moves to its start.  A line longer than the buffer ends the reading. */
+static int
+read_lines(int fd, struct fw_params *p, unsigned protocol)
+{
+	struct fw_socket_line s;
+	char buf[4096], *line, *end;
+	size_t len = 0;
+	ssize_t n;
+	int r;
+
+	for (;;) {
+		n = read(fd, buf + len, sizeof(buf) - 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return len == 0 ? 0 : -EPROTO; /* the kernel ends each line, and none is so long */
+		len += (size_t)n;
+		buf[len] = '\0';
+		for (line = buf; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			if (fw_socket_line(line, &s) == 0 && (r = fw_socket_add(p, protocol, &s)) < 0)
+				return r;
+		}
+		len -= (size_t)(line - buf);
+		memmove(buf, line, len);
+	}
+}
+
 static int
 observe_sockets(struct fw_params *p, const char *name, unsigned protocol, struct fw_failure *f)
 {
-	struct fw_socket_line s;
-	char path[64], line[512];
-	FILE *file;
-	int r = 0;
+	char path[64];
+	int fd, r;
 
 	/* The thread's own namespace: /proc/net is the process's, which may be another. */
 	snprintf(path, sizeof(path), "/proc/thread-self/net/%s", name);
-	file = fopen(path, "re");
-	if (!file) {
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
 		if (errno == ENOENT && strchr(name, '6') && !p->ipv6)
 			return 0;
-		return fw_fail(f, "net.listeners", errno, "opening %s failed", path);
+		return fw_fail(f, "net.listeners", errno, "opening %s failed; /proc must be mounted", path);
 	}
-	while (r == 0 && fgets(line, sizeof(line), file))
-		if (fw_socket_line(line, &s) == 0)
-			r = fw_socket_add(p, protocol, &s);
-	if (r < 0)
-		r = fw_fail(f, "net.listeners", -r, "more listeners or control connections than the rules have room for; stop some");
-	else if (ferror(file))
-		r = fw_fail(f, "net.listeners", EIO, "reading %s failed", path);
-	fclose(file);
-	return r;
+	r = read_lines(fd, p, protocol);
+	close(fd);
+	if (r == -EMSGSIZE)
+		return fw_fail(f, "net.listeners", EMSGSIZE, "more listeners or control connections than the rules have room for; stop some");
+	return r < 0 ? fw_fail(f, "net.listeners", -r, "reading %s failed", path) : 0;
 }
 
 static int
@@ -517,6 +547,9 @@ fw_net_observe(struct fw_lock *l, struct fw_failure *f)
 	if (r < 0)
 		return r;
 	qsort(l->params.own, l->params.own_len, sizeof(l->params.own[0]), compare_addresses);
+	for (unsigned i = 0; i < l->params.own_len; i++)
+		if (l->params.own[i].family == 6)
+			l->ipv6_disabled = false;
 	l->gateway_index = 0;
 	for (unsigned i = 0; i < l->interfaces_len; i++)
 		if (s.link_local[i] && (l->gateway_index == 0 || strcmp(l->interfaces[i].name, FW_VETH) == 0))

@@ -258,6 +258,13 @@ ask(struct proof *p, const struct order *o, struct report *r)
 	return len == sizeof(*r) ? 0 : -EPIPE; /* the child died */
 }
 
+/* IPv6 that is in the kernel, but has no address on any device and could not be given one. */
+static bool
+is_switched_off(const struct fw_lock *l, const struct order *o, int err)
+{
+	return o->to.family == 6 && l->ipv6_disabled && (err == EADDRNOTAVAIL || err == ENETUNREACH);
+}
+
 static enum fw_verdict
 judge_out(const struct fw_lock *l, const struct order *o, const struct report *r, uint32_t denied, uint32_t escaped)
 {
@@ -271,6 +278,8 @@ judge_out(const struct fw_lock *l, const struct order *o, const struct report *r
 			return FW_ABSENT;
 		return FW_UNKNOWN;
 	}
+	if (r->packets == 0 && denied == 0 && is_switched_off(l, o, r->err))
+		return FW_ABSENT;
 	return r->packets > 0 && denied == r->packets ? FW_PASS : FW_UNKNOWN;
 }
 
@@ -292,7 +301,8 @@ judge(const struct proof *p, const struct order *o, const struct report *r, stru
 	case PROBE_LOOPBACK:
 		if (r->err == 0)
 			return denied == 0 && closed == 0 && escaped == 0 ? FW_PASS : FW_UNKNOWN;
-		return o->to.family == 6 && !p->l->params.ipv6 && r->err == EAFNOSUPPORT ? FW_ABSENT : FW_UNKNOWN;
+		return (o->to.family == 6 && !p->l->params.ipv6 && r->err == EAFNOSUPPORT) || is_switched_off(p->l, o, r->err) ?
+			       FW_ABSENT : FW_UNKNOWN;
 	case PROBE_END: break;
 	}
 	return FW_UNKNOWN;

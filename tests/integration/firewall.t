@@ -108,6 +108,13 @@ run install sh:'nft insert rule inet agenttwin output meta skuid 1000 drop' prov
 [ $? = 1 ] && says 'prove: EPROTO.*UNKNOWN'
 ok $? "dropped but not counted is UNKNOWN, not PASS"
 
+off='for c in all default lo; do echo 1 >/proc/sys/net/ipv6/conf/$c/disable_ipv6; done'
+timeout 60 unshare -n sh -c "$off; exec \"\$0\" install prove probes closing" "$tool" >"$tmp/out" 2>&1 && says '^probe PASS tcp6 .2001'
+ok $? "IPv6 that is switched off is switched on for our own devices"
+timeout 60 unshare -nm sh -c "$off; mount --bind -o ro /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys; exec \"\$0\" install prove probes closing" \
+	"$tool" >"$tmp/out" 2>&1 && says '^probe ABSENT tcp6 .2001' && says '^probe PASS tcp6 .::ffff:169'
+ok $? "IPv6 that cannot be switched on is ABSENT, and mapped addresses are still denied"
+
 # ---- changes ----
 changed() { # NAME COMMAND
 	run install prove sh:"$2" watch

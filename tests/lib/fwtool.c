@@ -76,13 +76,13 @@ heartbeat(void *arg)
 	return 0;
 }
 
-FILE *__real_fopen(const char *, const char *);
-FILE *__wrap_fopen(const char *, const char *);
+int __real_open(const char *, int, ...);
+int __wrap_open(const char *, int, ...);
 
-FILE *
-__wrap_fopen(const char *path, const char *mode)
+int
+__wrap_open(const char *path, int flags, ...)
 {
-	return __real_fopen(unseen && strstr(path, "/net/") ? "/dev/null" : path, mode);
+	return __real_open(unseen && strstr(path, "/net/tcp") ? "/dev/null" : path, flags);
 }
 
 static int
