@@ -4,10 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <libnftnl/chain.h>
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
-#include <libnftnl/table.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
@@ -20,149 +18,8 @@
 #include "firewall/nl.h"
 #include "firewall/table.h"
 
-#define POLICY_DROP 0u
 #define COUNT_TABLE "agenttwin-count" /* of the two-step installation; gone in the batch that brings the real one */
 #define HEARTBEATS 3
-
-/* ---- encoding ------------------------------------------------------------------------------------------------------- */
-
-static struct nftnl_expr *
-encode_expr(const struct fw_expr *e)
-{
-	static const uint8_t zero[16];
-	static const char *const names[] = {"meta", "payload", "ct", "bitwise", "cmp", "counter", "log", "reject", "immediate"};
-	struct nftnl_expr *x = nftnl_expr_alloc(names[e->kind]);
-
-	if (!x)
-		return NULL;
-	switch ((enum fw_expr_kind)e->kind) {
-	case FW_EXPR_META:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_META_DREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_META_KEY, e->value);
-		break;
-	case FW_EXPR_PAYLOAD:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_BASE, e->a);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_OFFSET, e->b);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_LEN, e->len);
-		break;
-	case FW_EXPR_CT:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_CT_DREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_CT_KEY, e->value);
-		break;
-	case FW_EXPR_BITWISE:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_LEN, e->len);
-		nftnl_expr_set(x, NFTNL_EXPR_BITWISE_MASK, e->data, e->len);
-		nftnl_expr_set(x, NFTNL_EXPR_BITWISE_XOR, zero, e->len);
-		break;
-	case FW_EXPR_CMP:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_CMP_OP, e->a);
-		nftnl_expr_set(x, NFTNL_EXPR_CMP_DATA, e->data, e->len);
-		break;
-	case FW_EXPR_COUNTER: break;
-	case FW_EXPR_LOG: nftnl_expr_set_u16(x, NFTNL_EXPR_LOG_GROUP, (uint16_t)e->value); break;
-	case FW_EXPR_REJECT:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_REJECT_TYPE, e->a);
-		nftnl_expr_set_u8(x, NFTNL_EXPR_REJECT_CODE, e->b);
-		break;
-	case FW_EXPR_VERDICT:
-		nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
-		nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_VERDICT, e->value);
-		if (e->value == (uint32_t)NFT_GOTO)
-			nftnl_expr_set_str(x, NFTNL_EXPR_IMM_CHAIN, fw_chain_info(e->a)->name);
-		break;
-	}
-	return x;
-}
-
-static int
-encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *chain, const struct fw_expr *exprs,
-	    unsigned exprs_len, uint16_t flags)
-{
-	struct nftnl_rule *r = nftnl_rule_alloc();
-	struct nftnl_expr *x;
-
-	if (!r)
-		return -ENOMEM;
-	nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
-	nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, chain);
-	for (unsigned i = 0; i < exprs_len; i++) {
-		if (!(x = encode_expr(&exprs[i]))) {
-			nftnl_rule_free(r);
-			return -ENOMEM;
-		}
-		nftnl_rule_add_expr(r, x); /* moved */
-	}
-	nftnl_rule_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWRULE, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | NLM_F_APPEND | flags)), r);
-	nftnl_rule_free(r);
-	return 0;
-}
-
-static int
-encode_table(struct fw_nl *n, uint16_t type, enum fw_nfproto nfproto, const char *name, uint16_t flags)
-{
-	struct nftnl_table *t = nftnl_table_alloc();
-
-	if (!t)
-		return -ENOMEM;
-	nftnl_table_set_str(t, NFTNL_TABLE_NAME, name);
-	/* Exclusive: a table of this name that we did not make is someone else's and an error. */
-	nftnl_table_nlmsg_build_payload(fw_nl_nft(n, type, (uint8_t)nfproto, flags), t);
-	nftnl_table_free(t);
-	return 0;
-}
-
-/* hook < 0: not a base chain. */
-static int
-encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *name, int hook, int priority,
-	     uint32_t policy, uint16_t flags)
-{
-	struct nftnl_chain *c = nftnl_chain_alloc();
-
-	if (!c)
-		return -ENOMEM;
-	nftnl_chain_set_str(c, NFTNL_CHAIN_TABLE, table);
-	nftnl_chain_set_str(c, NFTNL_CHAIN_NAME, name);
-	if (hook >= 0) {
-		nftnl_chain_set_str(c, NFTNL_CHAIN_TYPE, "filter");
-		nftnl_chain_set_u32(c, NFTNL_CHAIN_HOOKNUM, (uint32_t)hook);
-		nftnl_chain_set_s32(c, NFTNL_CHAIN_PRIO, priority);
-		nftnl_chain_set_u32(c, NFTNL_CHAIN_POLICY, policy);
-	}
-	nftnl_chain_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWCHAIN, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | flags)), c);
-	nftnl_chain_free(c);
-	return 0;
-}
-
-int
-fw_encode_ruleset(struct fw_nl *n, const struct fw_ruleset *rs)
-{
-	struct fw_expr exprs[FW_EXPRS_MAX];
-	unsigned exprs_len;
-	uint16_t ack;
-	int r;
-
-	if ((r = encode_table(n, NFT_MSG_NEWTABLE, rs->nfproto, FW_TABLE, NLM_F_CREATE | NLM_F_EXCL)) < 0)
-		return r;
-	for (unsigned c = 0; c < FW_CHAINS; c++) {
-		const struct fw_chain_info *info = fw_chain_info(c);
-
-		if (fw_chain_exists(rs->lock, c) &&
-		    (r = encode_chain(n, rs->nfproto, FW_TABLE, info->name, info->hook, info->priority, POLICY_DROP, 0)) < 0)
-			return r;
-	}
-	for (unsigned i = 0; i < rs->rules_len; i++) {
-		exprs_len = fw_rule_expand(&rs->rules[i], rs->nfproto, exprs);
-		ack = i + 1u == rs->rules_len ? NLM_F_ACK : 0; /* errors come unasked; one answer says that all is done */
-		r = encode_rule(n, rs->nfproto, FW_TABLE, fw_chain_info(rs->rules[i].chain)->name, exprs, exprs_len, ack);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
 
 /* ---- features ------------------------------------------------------------------------------------------------------- */
 
@@ -198,7 +55,7 @@ probe_rule(struct fw_nl *n, struct features *x, unsigned family, enum feature wh
 		rule.ops[rule.ops_len].u.value = FW_LOG_GROUP;
 	rule.ops_len++;
 	note(x, family, what);
-	return encode_rule(n, families[family], FW_TABLE, "probe", exprs, fw_rule_expand(&rule, families[family], exprs), NLM_F_ACK);
+	return fw_encode_rule(n, families[family], FW_TABLE, "probe", exprs, fw_rule_expand(&rule, families[family], exprs), NLM_F_ACK);
 }
 
 static int
@@ -234,16 +91,16 @@ probe_features(struct fw_lock *l, struct features *x, struct fw_failure *f)
 	fw_nl_batch_begin(&n);
 	for (unsigned i = 0; i < 3; i++) {
 		note(x, i, F_TABLE);
-		if ((r = encode_table(&n, NFT_MSG_NEWTABLE, families[i], FW_TABLE, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK)) < 0)
+		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, families[i], FW_TABLE, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK)) < 0)
 			goto out;
 		note(x, i, F_CHAIN);
-		if ((r = encode_chain(&n, families[i], FW_TABLE, "probe", -1, 0, 0, NLM_F_ACK)) < 0)
+		if ((r = fw_encode_chain(&n, families[i], FW_TABLE, "probe", -1, 0, 0, NLM_F_ACK)) < 0)
 			goto out;
 		for (unsigned k = 0; k < sizeof(rules) / sizeof(rules[0]); k++)
 			if ((r = probe_rule(&n, x, i, rules[k].what, rules[k].kind)) < 0)
 				goto out;
 	}
-	r = encode_rule(&n, FW_NF_IP, FW_TABLE, "no such chain", NULL, 0, NLM_F_ACK);
+	r = fw_encode_rule(&n, FW_NF_IP, FW_TABLE, "no such chain", NULL, 0, NLM_F_ACK);
 	if (r < 0)
 		goto out;
 	fw_nl_batch_end(&n);
@@ -302,7 +159,7 @@ encode_count_rule(struct fw_nl *n, const struct fw_lock *l, enum fw_nfproto nfpr
 	rule.ops[0].port = l->params.control_port;
 	rule.ops[1].kind = FW_OP_ESTABLISHED;
 	rule.ops[2].kind = FW_OP_COUNTER;
-	return encode_rule(n, nfproto, COUNT_TABLE, in ? "input" : "output", exprs, fw_rule_expand(&rule, nfproto, exprs), ack);
+	return fw_encode_rule(n, nfproto, COUNT_TABLE, in ? "input" : "output", exprs, fw_rule_expand(&rule, nfproto, exprs), ack);
 }
 
 /* A table that accepts everything and counts the control connection's packets, so that tracking learns of it. */
@@ -317,9 +174,9 @@ install_count(struct fw_lock *l, struct fw_failure *f)
 	fw_nl_begin(&n, l->nl_fd, &l->seq, l->space, sizeof(l->space));
 	fw_nl_batch_begin(&n);
 	for (unsigned i = 0; i < tables_len && r == 0; i++) {
-		if ((r = encode_table(&n, NFT_MSG_NEWTABLE, tables[i], COUNT_TABLE, NLM_F_CREATE | NLM_F_EXCL)) < 0 ||
-		    (r = encode_chain(&n, tables[i], COUNT_TABLE, "input", 1, FW_PRIORITY_LATE, 1, 0)) < 0 ||
-		    (r = encode_chain(&n, tables[i], COUNT_TABLE, "output", 3, FW_PRIORITY_LATE, 1, 0)) < 0 ||
+		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, tables[i], COUNT_TABLE, NLM_F_CREATE | NLM_F_EXCL)) < 0 ||
+		    (r = fw_encode_chain(&n, tables[i], COUNT_TABLE, "input", 1, FW_PRIORITY_LATE, 1, 0)) < 0 ||
+		    (r = fw_encode_chain(&n, tables[i], COUNT_TABLE, "output", 3, FW_PRIORITY_LATE, 1, 0)) < 0 ||
 		    (r = encode_count_rule(&n, l, tables[i], true, 0)) < 0)
 			break;
 		r = encode_count_rule(&n, l, tables[i], false, NLM_F_ACK);
@@ -417,7 +274,7 @@ install_table(struct fw_lock *l, bool two_steps, struct fw_failure *f)
 	fw_nl_begin(&n, l->nl_fd, &l->seq, l->space, sizeof(l->space));
 	fw_nl_batch_begin(&n);
 	for (unsigned i = 0; i < tables_len && two_steps && r == 0; i++)
-		r = encode_table(&n, NFT_MSG_DELTABLE, tables[i], COUNT_TABLE, 0);
+		r = fw_encode_table(&n, NFT_MSG_DELTABLE, tables[i], COUNT_TABLE, 0);
 	for (unsigned i = 0; i < tables_len && r == 0; i++) {
 		fw_ruleset_build(&l->params, tables[i], &rs);
 		r = fw_encode_ruleset(&n, &rs);

@@ -110,9 +110,8 @@ value(const struct fw_attr *nest, uint8_t out[16], uint8_t *len)
 }
 
 static bool
-decode_load(const struct fw_attr *a, struct decoded *d)
+decode_meta(const struct fw_attr *a, struct decoded *d)
 {
-	/* meta and ct: the same two attributes */
 	if (a->type == NFTA_META_DREG)
 		return is_register(a, NFT_REG_1);
 	return a->type == NFTA_META_KEY && fw_attr_be32(a, &d->e.value);
@@ -241,14 +240,14 @@ decode_expr(const struct fw_attr *element, struct decoded *d)
 		const char *name;
 		bool (*decode)(const struct fw_attr *a, struct decoded *d);
 	} kinds[] = {
-		[FW_EXPR_META] = {"meta", decode_load}, [FW_EXPR_PAYLOAD] = {"payload", decode_payload},
+		[FW_EXPR_META] = {"meta", decode_meta}, [FW_EXPR_PAYLOAD] = {"payload", decode_payload},
 		[FW_EXPR_CT] = {"ct", decode_ct}, [FW_EXPR_BITWISE] = {"bitwise", decode_bitwise},
 		[FW_EXPR_CMP] = {"cmp", decode_cmp}, [FW_EXPR_COUNTER] = {"counter", decode_counter},
 		[FW_EXPR_LOG] = {"log", decode_log}, [FW_EXPR_REJECT] = {"reject", decode_reject},
 		[FW_EXPR_VERDICT] = {"immediate", decode_verdict},
 	};
-	struct fw_attrs it;
-	struct fw_attr a;
+	struct fw_attrs it, in;
+	struct fw_attr a, part;
 	unsigned kind = 0;
 
 	memset(d, 0, sizeof(*d));
@@ -260,11 +259,7 @@ decode_expr(const struct fw_attr *element, struct decoded *d)
 	if (kind == sizeof(kinds) / sizeof(kinds[0]) || !fw_attr_next(&it, &a) || a.type != NFTA_EXPR_DATA)
 		return false;
 	d->e.kind = (uint8_t)kind;
-	element = &a;
-	struct fw_attrs in;
-	struct fw_attr part;
-
-	fw_attrs_in(&in, element);
+	fw_attrs_in(&in, &a);
 	while (fw_attr_next(&in, &part))
 		if (!kinds[kind].decode(&part, d))
 			return false;

@@ -11,7 +11,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -172,11 +171,7 @@ watch_routes(struct fw_lock *l, struct fw_failure *f)
 		if (len < 0)
 			return fw_fail(f, "watch", -len, "reading changes of addresses and routes failed");
 		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len); h = mnl_nlmsg_next(h, &len))
-			if (h->nlmsg_type >= RTM_BASE && !fw_net_is_harmless(l, h)) {
-				snprintf(f->text, sizeof(f->text), "an address, route or device changed in the inner namespace (message %u)",
-					 (unsigned)h->nlmsg_type);
-				changes++;
-			}
+			changes += h->nlmsg_type >= RTM_BASE && !fw_net_is_harmless(l, h);
 	}
 	l->route_changes += changes;
 	if (changes > 0 && l->params.lock == FW_INNER)
