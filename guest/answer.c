@@ -53,6 +53,16 @@ answer_error(struct answer *a, int status, const char *text)
 
 /* see answer.h */
 void
+answer_too_large(struct answer *a, const char *text)
+{
+	answer_error(a, 500, text);
+	a->unmatched = true;
+	a->nearest = a->route;
+	snprintf(a->difference, sizeof(a->difference), "%s", text);
+}
+
+/* see answer.h */
+void
 effect_note(struct answer *a, const char *verb, const char *collection, const char *id, const char *field)
 {
 	const char *parts[3] = { collection, id, field };
@@ -126,7 +136,8 @@ refused(int r, struct answer *a)
 
 /* see answer.h */
 int
-row_create(struct service *s, struct collection *c, const char *id, struct cJSON *json, struct answer *a, struct row **row)
+row_create(struct service *s, struct collection *c, const char *id, struct cJSON *json, struct answer *a,
+	   struct row **row)
 {
 	int r;
 
@@ -228,7 +239,8 @@ static void
 wrong_host(const struct service *s, const struct request *q, struct answer *a)
 {
 	a->unmatched = true;
-	snprintf(a->difference, sizeof(a->difference), "the host is '%.100s', the service's is '%.100s'", q->host, s->hosts[0]);
+	snprintf(a->difference, sizeof(a->difference), "the host is '%.100s', the service's is '%.100s'", q->host,
+		 s->hosts[0]);
 	answer_error(a, 421, "this service does not answer for that host");
 }
 
@@ -252,8 +264,14 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 {
 	struct drawing d = { .world = w, .service = s };
 	struct bound bound[EVAL_BOUND_MAX];
-	struct eval e = { .request = q->json, .state = &s->state, .bound = bound, .arena = &q->arena, .now = now, .seed = w->seed,
-			  .draw = draw, .draw_arg = &d };
+	struct eval e = { .request = q->json,
+			  .state = &s->state,
+			  .bound = bound,
+			  .arena = &q->arena,
+			  .now = now,
+			  .seed = w->seed,
+			  .draw = draw,
+			  .draw_arg = &d };
 	int r;
 
 	if (q->host != NULL && !host_is_of(s, q->host)) {
@@ -272,10 +290,8 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 		return 0;
 	}
 	r = run(s, q, &e, a);
-	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed)) {
-		answer_error(a, 500, "the reply is too large for this twin");
-		state_undo(&s->state);
-	}
+	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed))
+		answer_too_large(a, "the reply is larger than 16 MiB");
 	if (r == 0 && strcmp(a->view, "rejected") != 0)
 		state_keep(&s->state);
 	else

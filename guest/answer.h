@@ -13,24 +13,26 @@ struct route;
 struct service;
 struct world;
 
-#define ANSWER_BODY_MAX (16u << 20)  /* bytes of one reply */
+#define ANSWER_BODY_MAX (16u << 20) /* bytes of one reply */
 
 struct answer {
 	int status;
-	struct buf headers;            /* whole lines, each with CRLF; Content-Type is among them if has_type */
+	struct buf headers; /* whole lines, each with CRLF; Content-Type is among them if has_type */
 	bool has_type;
 	struct buf body;
-	struct buf effects;            /* JSON objects joined by commas */
-	const struct route *route;     /* NULL: none matched */
-	const struct route *nearest;   /* of an unmatched request, NULL none */
-	char difference[256];          /* of an unmatched request */
-	bool unmatched;                /* an error of the run */
-	const char *view;              /* "applied", "rejected" or "not-reached" */
+	struct buf effects;          /* JSON objects joined by commas */
+	const struct route *route;   /* NULL: none matched */
+	const struct route *nearest; /* of an unmatched request, NULL none */
+	char difference[256];        /* of an unmatched request */
+	bool unmatched;              /* an error of the run */
+	const char *view;            /* "applied", "rejected" or "not-reached" */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));
 void answer_wipe(struct answer *a) __attribute__((nonnull));
 /* status and {"error": text} as the body, instead of what is there; the view becomes "rejected". */
 void answer_error(struct answer *a, int status, const char *text) __attribute__((nonnull));
+/* A reply that this twin cannot give: 500, and an error of the run, since the real service would have answered. */
+void answer_too_large(struct answer *a, const char *text) __attribute__((nonnull));
 /* Everything a whole, well-formed request causes, including the change of state.  now: the twin clock, ms since the epoch.
  * 0; -E2BIG an aggregate over too many rows (the run cannot go on); -ENOMEM. */
 int answer_request(struct world *w, struct service *s, struct request *q, double now, struct answer *a)
@@ -39,21 +41,24 @@ int answer_request(struct world *w, struct service *s, struct request *q, double
 /* The first route that matches, or NULL with a->nearest and a->difference.  Puts the path parameters into the request.
  * 0; -ENOMEM, -E2BIG. */
 struct eval;
-int route_find(struct service *s, struct request *q, struct eval *e, struct answer *a) __attribute__((warn_unused_result, nonnull));
+int route_find(struct service *s, struct request *q, struct eval *e, struct answer *a)
+	__attribute__((warn_unused_result, nonnull));
 /* The verb of a matched resource route (never ROUTE_RESOURCE). */
 int route_verb_of(const struct route *route, const struct request *q) __attribute__((nonnull));
 bool host_is_of(const struct service *s, const char *host) __attribute__((nonnull));
 bool credential_is_accepted(const struct service *s, const struct request *q) __attribute__((nonnull));
 
 /* Effects and reply of a custom route; the verb of a resource.  0 or a failure as above; state changes are in the journal. */
-int effects_run(struct service *s, struct request *q, struct eval *e, struct answer *a) __attribute__((warn_unused_result, nonnull));
-int resource_run(struct service *s, struct request *q, struct eval *e, struct answer *a) __attribute__((warn_unused_result, nonnull));
+int effects_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
+	__attribute__((warn_unused_result, nonnull));
+int resource_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
+	__attribute__((warn_unused_result, nonnull));
 /* Shared by the two.  The new row's id first; json is moved in, in any case.  Answers 409, 507, 400 itself: *row is NULL
  * then. */
 struct collection;
 struct row;
-int row_create(struct service *s, struct collection *c, const char *id, struct cJSON *json, struct answer *a, struct row **row)
-	__attribute__((warn_unused_result, nonnull(1, 2, 3, 5, 6)));
+int row_create(struct service *s, struct collection *c, const char *id, struct cJSON *json, struct answer *a,
+	       struct row **row) __attribute__((warn_unused_result, nonnull(1, 2, 3, 5, 6)));
 int row_replace(struct service *s, struct collection *c, struct row *row, struct cJSON *json, struct answer *a)
 	__attribute__((warn_unused_result, nonnull(1, 2, 3, 5)));
 /* The id that json wants: member "id" (text or number), else a fresh one.  NULL with a->status set when it may not be. */

@@ -173,6 +173,18 @@ buf_json_text(struct buf *b, const char *s)
 		buf_json_string(b, s, strlen(s));
 }
 
+/* see buf.h.  Without libm: tests link none. */
+bool
+number_is_whole(double v)
+{
+	double back;
+
+	if (!(fabs(v) <= 9007199254740992.0))
+		return false;
+	back = (double)(int64_t)v;
+	return back >= v && back <= v;
+}
+
 /* see buf.h */
 void
 buf_number(struct buf *b, double v)
@@ -183,7 +195,7 @@ buf_number(struct buf *b, double v)
 		buf_text(b, "null");
 		return;
 	}
-	if (fabs(v) <= 9007199254740992.0 && floor(v) >= v) {
+	if (number_is_whole(v)) {
 		buf_format(b, "%.0f", v >= 0 && v <= 0 ? 0.0 : v); /* -0 is 0 */
 		return;
 	}

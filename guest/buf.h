@@ -10,15 +10,15 @@
 struct cJSON;
 
 struct buf {
-	char *at;            /* owned, not terminated; NULL while empty and when counting */
+	char *at; /* owned, not terminated; NULL while empty and when counting */
 	size_t len, size;
-	size_t max;          /* len never exceeds it */
-	bool counting;       /* nothing is stored, only len grows */
-	bool failed;         /* something did not fit; len is what did */
+	size_t max;    /* len never exceeds it */
+	bool counting; /* nothing is stored, only len grows */
+	bool failed;   /* something did not fit; len is what did */
 };
 void buf_init(struct buf *b, size_t max) __attribute__((nonnull));
 void buf_init_count(struct buf *b) __attribute__((nonnull));
-void buf_wipe(struct buf *b) __attribute__((nonnull));   /* frees; the buffer is empty and may be used again */
+void buf_wipe(struct buf *b) __attribute__((nonnull)); /* frees; the buffer is empty and may be used again */
 void buf_add(struct buf *b, const void *data, size_t len) __attribute__((nonnull(1)));
 void buf_text(struct buf *b, const char *s) __attribute__((nonnull));
 void buf_format(struct buf *b, const char *format, ...) __attribute__((nonnull(1, 2), format(printf, 2, 3)));
@@ -30,6 +30,7 @@ const char *buf_terminate(struct buf *b) __attribute__((nonnull));
  * escaped.  Numbers: integers up to 2^53 as digits, others shortest form that reads back equal, not finite null. */
 void buf_json_string(struct buf *b, const char *s, size_t len) __attribute__((nonnull(1)));
 void buf_json_text(struct buf *b, const char *s) __attribute__((nonnull(1))); /* NUL-terminated; NULL becomes null */
+bool number_is_whole(double v); /* an integer of at most 2^53 either side of 0 */
 void buf_number(struct buf *b, double v) __attribute__((nonnull));
 void buf_json(struct buf *b, const struct cJSON *json) __attribute__((nonnull(1))); /* NULL becomes null; compact */
 

@@ -20,8 +20,8 @@ struct pass {
 	struct request *q;
 	struct eval *e;
 	struct answer *a;
-	const struct cJSON *last;    /* the row touched last, the default body */
-	bool stopped;                /* a reply stands already */
+	const struct cJSON *last; /* the row touched last, the default body */
+	bool stopped;             /* a reply stands already */
 };
 
 static void
@@ -199,8 +199,8 @@ change_field(struct pass *p, const struct effect *effect, struct row *row, struc
 	r = row_replace(p->s, effect->collection, row, copy, p->a);
 	p->stopped = strcmp(p->a->view, "rejected") == 0;
 	if (r == 0 && !p->stopped) {
-		effect_note(p->a, effect->kind == EFFECT_INCREMENT ? "increment" : "append", effect->collection->name, row->id,
-			    effect->name);
+		effect_note(p->a, effect->kind == EFFECT_INCREMENT ? "increment" : "append", effect->collection->name,
+			    row->id, effect->name);
 		bind(p, effect, row->json);
 	}
 	return r;
@@ -221,7 +221,8 @@ run_increment(struct pass *p, const struct effect *effect)
 	if (p->e->r != 0)
 		return p->e->r;
 	if (by.kind != VALUE_NUMBER || (old.kind != VALUE_NUMBER && old.kind != VALUE_NULL)) {
-		refuse(p, 400, by.kind != VALUE_NUMBER ? "the amount to add is no number" : "the field to add to is no number");
+		refuse(p, 400,
+		       by.kind != VALUE_NUMBER ? "the amount to add is no number" : "the field to add to is no number");
 		return 0;
 	}
 	sum = by.number + (old.kind == VALUE_NUMBER ? old.number : 0);
@@ -313,7 +314,8 @@ run_set(struct pass *p, const struct effect *effect)
 		return p->e->r;
 	r = state_set(&p->s->state, effect->name, value);
 	if (r == -ENOSPC || r == -EMSGSIZE) {
-		refuse(p, r == -ENOSPC ? 507 : 400, r == -ENOSPC ? "the run's limit of state is reached" : "nested too deep");
+		refuse(p, r == -ENOSPC ? 507 : 400,
+		       r == -ENOSPC ? "the run's limit of state is reached" : "nested too deep");
 		return 0;
 	}
 	if (r == 0)
@@ -374,7 +376,7 @@ effects_run(struct service *s, struct request *q, struct eval *e, struct answer 
 			a->view = "rejected";
 	}
 	if (r == -EMSGSIZE) {
-		answer_error(a, 500, "a text in the reply or in a row is too large for this twin");
+		answer_too_large(a, "a text of the reply or of a row is larger than 16 MiB");
 		r = e->r = 0;
 	}
 	return r;

@@ -55,7 +55,8 @@ value_of_json(const struct cJSON *json)
 	case cJSON_False:
 		return bool_value(false);
 	case cJSON_Number:
-		return isfinite(json->valuedouble) ? (struct value){ .kind = VALUE_NUMBER, .number = json->valuedouble } : null_value();
+		return isfinite(json->valuedouble) ? (struct value){ .kind = VALUE_NUMBER, .number = json->valuedouble }
+						   : null_value();
 	case cJSON_String:
 		return (struct value){ .kind = VALUE_STRING, .text = json->valuestring };
 	case cJSON_Array:
@@ -196,7 +197,8 @@ static struct value
 at(struct eval *e, const struct value *of, const struct value *index)
 {
 	if (is_json(of, cJSON_Array)) {
-		if (index->kind != VALUE_NUMBER || index->number < 0 || index->number > 1e9 || floor(index->number) < index->number)
+		if (index->kind != VALUE_NUMBER || index->number < 0 || index->number > 1e9 ||
+		    !number_is_whole(index->number))
 			return null_value();
 		return value_of_json(cJSON_GetArrayItem(of->json, (int)index->number));
 	}
@@ -219,7 +221,7 @@ integer(const struct value *v)
 	bool minus;
 
 	if (v->kind == VALUE_NUMBER)
-		return floor(v->number) < v->number ? null_value() : number_value(v->number);
+		return number_is_whole(v->number) ? number_value(v->number) : null_value();
 	if (v->kind != VALUE_STRING)
 		return null_value();
 	s = v->text;
@@ -276,11 +278,11 @@ length(const struct value *v)
 
 /* One pass of count or sum. */
 struct aggregate {
-	const char *sum;             /* field to add up, or NULL: count */
-	const char *field;           /* only rows whose field equals value; NULL all */
+	const char *sum;   /* field to add up, or NULL: count */
+	const char *field; /* only rows whose field equals value; NULL all */
 	struct value value;
 	double total;
-	bool failed;                 /* something to add was not a number */
+	bool failed; /* something to add was not a number */
 };
 
 static void
@@ -355,8 +357,11 @@ call(struct eval *e, const struct expr *x, const struct lang_node *n)
 	case LANG_SUM:
 		if (args[1].kind != VALUE_STRING || (len == 4 && args[2].kind != VALUE_STRING))
 			return null_value();
-		return run_aggregate(e, &(struct aggregate){ .sum = args[1].text, .field = len == 4 ? args[2].text : NULL,
-							     .value = len == 4 ? args[3] : null_value() }, &args[0]);
+		return run_aggregate(e,
+				     &(struct aggregate){ .sum = args[1].text,
+							  .field = len == 4 ? args[2].text : NULL,
+							  .value = len == 4 ? args[3] : null_value() },
+				     &args[0]);
 	}
 	return null_value();
 }
@@ -374,7 +379,10 @@ compare(uint8_t op, const struct value *a, const struct value *b)
 		order = strcmp(a->text, b->text);
 	else
 		return bool_value(false);
-	return bool_value(op == LANG_LT ? order < 0 : op == LANG_LE ? order <= 0 : op == LANG_GT ? order > 0 : order >= 0);
+	return bool_value(op == LANG_LT   ? order < 0
+			  : op == LANG_LE ? order <= 0
+			  : op == LANG_GT ? order > 0
+					  : order >= 0);
 }
 
 static bool

@@ -14,8 +14,8 @@ struct cJSON;
 struct collection;
 struct state;
 
-#define EVAL_TEXT_MAX (16u << 20)   /* bytes of one text that templates build */
-#define EVAL_BOUND_MAX 64u          /* rows bound by one route */
+#define EVAL_TEXT_MAX (16u << 20) /* bytes of one text that templates build */
+#define EVAL_BOUND_MAX 64u        /* rows bound by one route */
 
 /* A parsed expression of only as many nodes as it has. */
 struct expr {
@@ -27,8 +27,8 @@ struct value {
 	enum value_kind kind;
 	bool yes;
 	double number;
-	const char *text;                /* NUL-terminated; borrowed from the request, a row or the arena */
-	const struct cJSON *json;        /* object or array */
+	const char *text;         /* NUL-terminated; borrowed from the request, a row or the arena */
+	const struct cJSON *json; /* object or array */
 	const struct collection *rows;
 };
 struct bound {
@@ -36,16 +36,16 @@ struct bound {
 	const struct cJSON *row;
 };
 struct eval {
-	const struct cJSON *request;     /* the object that `request` is */
+	const struct cJSON *request; /* the object that `request` is */
 	const struct state *state;
-	struct bound *bound;             /* EVAL_BOUND_MAX of them */
+	struct bound *bound; /* EVAL_BOUND_MAX of them */
 	size_t bound_len;
-	struct arena *arena;             /* for texts made on the way; lives as long as the values */
+	struct arena *arena; /* for texts made on the way; lives as long as the values */
 	double now, seed;
-	const char *(*draw)(void *arg);  /* the fresh id of the current effect; asked at most once */
+	const char *(*draw)(void *arg); /* the fresh id of the current effect; asked at most once */
 	void *draw_arg;
-	const char *id;                  /* what it gave; the caller sets NULL before each effect */
-	int r;                           /* first failure, sticks: -ENOMEM, -EMSGSIZE text too long, -E2BIG too many rows */
+	const char *id; /* what it gave; the caller sets NULL before each effect */
+	int r;          /* first failure, sticks: -ENOMEM, -EMSGSIZE text too long, -E2BIG too many rows */
 };
 
 struct value eval_expr(struct eval *e, const struct expr *x) __attribute__((nonnull));
@@ -60,10 +60,11 @@ struct value value_of_json(const struct cJSON *json); /* NULL is null */
 struct template;
 /* known: as lang_parse.  pointer: grows by the place of the failure.  0; -EPROTO or -EMSGSIZE with *error and pointer;
  * -ENOMEM.  json must outlive the result, which lies in the arena. */
-int template_compile(const struct cJSON *json, lang_known_fn *known, void *arg, struct arena *arena, const struct template **out,
-		     struct lang_error *error, struct buf *pointer) __attribute__((warn_unused_result, nonnull(1, 4, 5, 6, 7)));
-int expr_compile(const char *text, lang_known_fn *known, void *arg, struct arena *arena, struct expr *out, struct lang_error *error)
-	__attribute__((warn_unused_result, nonnull(1, 4, 5, 6)));
+int template_compile(const struct cJSON *json, lang_known_fn *known, void *arg, struct arena *arena,
+		     const struct template **out, struct lang_error *error, struct buf *pointer)
+	__attribute__((warn_unused_result, nonnull(1, 4, 5, 6, 7)));
+int expr_compile(const char *text, lang_known_fn *known, void *arg, struct arena *arena, struct expr *out,
+		 struct lang_error *error) __attribute__((warn_unused_result, nonnull(1, 4, 5, 6)));
 /* The value, owned by the caller; NULL with e->r set after a failure. */
 struct cJSON *template_render(struct eval *e, const struct template *t) __attribute__((nonnull));
 /* Of a template that is a string: its value without a copy. */

@@ -14,8 +14,8 @@
 struct mask_form {
 	const char *text;
 	size_t len;
-	const char *name;          /* "{{secret.NAME}}" */
-	size_t hit;                /* while masking: where it stands next */
+	const char *name; /* "{{secret.NAME}}" */
+	size_t hit;       /* while masking: where it stands next */
 };
 
 static int
@@ -40,8 +40,8 @@ add_form(struct mask *m, const char *text, size_t len, const char *name, struct 
 static void
 base64_form(const char *value, size_t len, size_t offset, bool url, struct buf *out)
 {
-	const char *const alphabet = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" :
-					   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *const alphabet = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+					 : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t first = (8 * offset + 5) / 6, end = 8 * (offset + len) / 6;
 
 	for (size_t i = first; i < end; i++) {
@@ -59,7 +59,8 @@ percent_form(const char *value, size_t len, bool upper, bool form, struct buf *o
 	for (size_t i = 0; i < len; i++) {
 		char c = value[i];
 
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c != '\0' && strchr("-_.~", c)))
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		    (c != '\0' && strchr("-_.~", c)))
 			buf_add(out, &c, 1);
 		else if (c == ' ' && form)
 			buf_text(out, "+");
@@ -150,7 +151,8 @@ mask_add(struct mask *m, const char *data, size_t len, struct buf *out)
 
 			if (f->hit < at)
 				f->hit = next_hit(f, data, len, at);
-			if (f->hit < len && (best == NULL || f->hit < best->hit || (f->hit == best->hit && f->len > best->len)))
+			if (f->hit < len &&
+			    (best == NULL || f->hit < best->hit || (f->hit == best->hit && f->len > best->len)))
 				best = f;
 		}
 		if (best == NULL)

@@ -12,12 +12,13 @@ struct cJSON;
 struct mask_form;
 
 struct mask {
-	struct mask_form *forms;   /* private */
+	struct mask_form *forms; /* private */
 	size_t forms_len;
 };
 /* secrets: object NAME -> value; NULL none.  Values of fewer than 4 bytes are not replaced: they would hit everything.
  * Memory lies in arena.  0, -EPROTO a value is no string, -ENOMEM. */
-int mask_init(struct mask *m, const struct cJSON *secrets, struct arena *arena) __attribute__((warn_unused_result, nonnull(1, 3)));
+int mask_init(struct mask *m, const struct cJSON *secrets, struct arena *arena)
+	__attribute__((warn_unused_result, nonnull(1, 3)));
 /* Adds data with all secrets replaced; leftmost first, the longest of those.  True if there was one. */
 bool mask_add(struct mask *m, const char *data, size_t len, struct buf *out) __attribute__((nonnull(1, 4)));
 

@@ -22,7 +22,8 @@ object_put(struct cJSON *object, const char *name, struct cJSON *item)
 			if (item->string != NULL)
 				memcpy(item->string, name, len);
 		}
-		if (item->string != NULL && strcmp(item->string, name) == 0 && cJSON_ReplaceItemViaPointer(object, old, item))
+		if (item->string != NULL && strcmp(item->string, name) == 0 &&
+		    cJSON_ReplaceItemViaPointer(object, old, item))
 			return true;
 	}
 	cJSON_Delete(item);

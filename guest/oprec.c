@@ -20,13 +20,13 @@
 
 struct op {
 	struct op *next;
-	struct buf text;           /* up to the client's view */
-	struct buf rest;           /* after it */
+	struct buf text; /* up to the client's view */
+	struct buf rest; /* after it */
 	bool settled;
 	enum op_told told;
 };
 struct op_seen {
-	uint8_t digest[16];        /* all zero: free */
+	uint8_t digest[16]; /* all zero: free */
 	uint64_t n;
 };
 
@@ -182,13 +182,15 @@ put_body(struct ops *o, struct buf *out, const struct op_input *in)
 {
 	const char *body = in->is_whole ? in->request->body : in->raw;
 	size_t len = in->is_whole ? in->request->body_len : in->raw_len, cut;
-	bool json = in->is_whole && request_member(in->request, "body") != NULL, named = mask(o, body == NULL ? "" : body, len);
+	bool json = in->is_whole && request_member(in->request, "body") != NULL,
+	     named = mask(o, body == NULL ? "" : body, len);
 	struct json_scan scan;
 
 	buf_format(out, "{\"bytes\":%zu,", len);
 	put_digest(out, o->scratch.at, o->scratch.len);
 	/* a name in place of a number or half a string would not be JSON any more */
-	json = json && o->scratch.len <= OP_JSON_MAX && !(named && json_scan(o->scratch.at, o->scratch.len, JSON_DEPTH_MAX, &scan) < 0);
+	json = json && o->scratch.len <= OP_JSON_MAX &&
+	       !(named && json_scan(o->scratch.at, o->scratch.len, JSON_DEPTH_MAX, &scan) < 0);
 	if (json) {
 		buf_text(out, ",\"json\":");
 		buf_add(out, o->scratch.at, o->scratch.len);
@@ -325,7 +327,8 @@ ops_add(struct ops *o, const struct op_input *in)
 	out = &op->text;
 	buf_init(out, OP_MAX - 65536u);
 	buf_init(&op->rest, 65536u);
-	buf_format(out, "{\"n\":%llu,\"t_ms\":%llu,\"service\":", (unsigned long long)o->len, (unsigned long long)in->t_ms);
+	buf_format(out, "{\"n\":%llu,\"t_ms\":%llu,\"service\":", (unsigned long long)o->len,
+		   (unsigned long long)in->t_ms);
 	buf_json_text(out, in->service->name);
 	buf_format(out, ",\"kind\":\"http\",\"conn\":%llu,\"route\":", (unsigned long long)in->conn);
 	buf_json_text(out, a->route == NULL ? NULL : a->route->id);
@@ -370,7 +373,9 @@ op_settle(struct op *op, enum op_told told)
 bool
 ops_take(struct ops *o, struct buf *out)
 {
-	static const char *const told[] = { [OP_TOLD_OK] = "told-ok", [OP_TOLD_ERROR] = "told-error", [OP_TOLD_NOTHING] = "told-nothing" };
+	static const char *const told[] = {
+		[OP_TOLD_OK] = "told-ok", [OP_TOLD_ERROR] = "told-error", [OP_TOLD_NOTHING] = "told-nothing"
+	};
 	struct op *op = o->first;
 
 	if (op == NULL || !op->settled)

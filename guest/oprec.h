@@ -16,28 +16,28 @@ struct world;
 struct op;
 struct op_seen;
 
-#define OP_JSON_MAX 65536u    /* bytes of a request body that is recorded as JSON */
-#define OP_EXCERPT_MAX 2048u  /* bytes of one that is not */
+#define OP_JSON_MAX 65536u   /* bytes of a request body that is recorded as JSON */
+#define OP_EXCERPT_MAX 2048u /* bytes of one that is not */
 
 enum op_told { OP_TOLD_OK, OP_TOLD_ERROR, OP_TOLD_NOTHING };
 
 struct ops {
-	struct world *world;       /* borrowed: secrets, limit */
-	struct op *first, *last;   /* not taken yet, in order */
-	size_t bytes;              /* of those */
-	uint64_t len;              /* operations so far: the next number */
-	uint64_t refused;          /* calls beyond limits.operations */
-	struct op_seen *seen;      /* private: digests of earlier calls, to find what is sent again */
+	struct world *world;     /* borrowed: secrets, limit */
+	struct op *first, *last; /* not taken yet, in order */
+	size_t bytes;            /* of those */
+	uint64_t len;            /* operations so far: the next number */
+	uint64_t refused;        /* calls beyond limits.operations */
+	struct op_seen *seen;    /* private: digests of earlier calls, to find what is sent again */
 	size_t seen_len, seen_size;
-	struct buf scratch;        /* private */
+	struct buf scratch; /* private */
 };
 struct op_input {
 	const struct service *service;
 	uint64_t conn, t_ms;
 	const struct request *request; /* finished or not; method and target may be NULL */
-	bool is_whole;             /* the request was read to its end and is well-formed */
-	bool is_head;              /* its reply has no body */
-	const char *raw;           /* of one that is not: its bytes, for the excerpt */
+	bool is_whole;                 /* the request was read to its end and is well-formed */
+	bool is_head;                  /* its reply has no body */
+	const char *raw;               /* of one that is not: its bytes, for the excerpt */
 	size_t raw_len;
 	const struct answer *answer;
 };

@@ -281,7 +281,8 @@ take_target(struct request *q, struct cJSON *query, const char **problem)
 	if (mark != NULL && (r = add_fields(q, query, mark + 1, (size_t)(end - mark - 1))) < 0)
 		return r;
 	*problem = "the path is not percent-encoded UTF-8, or has too many segments";
-	return *target == '?' ? split_path(q, "/", 1) : split_path(q, target, (size_t)((mark == NULL ? end : mark) - target));
+	return *target == '?' ? split_path(q, "/", 1)
+			      : split_path(q, target, (size_t)((mark == NULL ? end : mark) - target));
 }
 
 /* At most this many values: those outside of strings that a comma, bracket or brace starts. */
@@ -328,8 +329,8 @@ take_body(struct request *q)
 		return 0;
 	}
 	if (json_scan(q->body, q->body_len, BODY_DEPTH_MAX, &scan) < 0) {
-		snprintf(q->body_problem, sizeof(q->body_problem), "%.60s, line %u column %u", scan.problem, (unsigned)scan.line,
-			 (unsigned)scan.column);
+		snprintf(q->body_problem, sizeof(q->body_problem), "%.60s, line %u column %u", scan.problem,
+			 (unsigned)scan.line, (unsigned)scan.column);
 		return 0;
 	}
 	if (count_values(q->body, q->body_len) > REQUEST_VALUES_MAX) {

@@ -11,28 +11,28 @@
 
 struct cJSON;
 
-#define REQUEST_TARGET_MAX 16384u   /* bytes; more is answered 414 */
-#define REQUEST_SEGMENTS_MAX 256u   /* of the path */
-#define REQUEST_FIELDS_MAX 4096u    /* of a query, of a form */
-#define REQUEST_VALUES_MAX 262144u  /* values in a JSON body; bounds the memory it takes when parsed, about 25 MiB */
+#define REQUEST_TARGET_MAX 16384u  /* bytes; more is answered 414 */
+#define REQUEST_SEGMENTS_MAX 256u  /* of the path */
+#define REQUEST_FIELDS_MAX 4096u   /* of a query, of a form */
+#define REQUEST_VALUES_MAX 262144u /* values in a JSON body; bounds the memory it takes when parsed, about 25 MiB */
 
 struct request_header {
-	const char *name;           /* lower case */
-	const char *value;          /* without surrounding space */
+	const char *name;  /* lower case */
+	const char *value; /* without surrounding space */
 };
 struct request {
-	struct arena arena;         /* of everything below, and of evaluation */
+	struct arena arena; /* of everything below, and of evaluation */
 	const char *method, *target;
-	const char *host;           /* lower case without port, or NULL */
+	const char *host; /* lower case without port, or NULL */
 	size_t headers_len;
 	struct request_header *headers; /* repeated ones joined by ", " */
-	const char *body;           /* borrowed from the connection */
+	const char *body;               /* borrowed from the connection */
 	size_t body_len;
 	size_t segments_len;
-	const char **segments;      /* of the path, decoded; "/" has one, empty */
-	struct cJSON *json;         /* owned: {method, target, path, query, headers, body, form, key} */
-	bool json_type, form_type;  /* what Content-Type says */
-	char body_problem[96];      /* why the body is no JSON, or "" */
+	const char **segments;     /* of the path, decoded; "/" has one, empty */
+	struct cJSON *json;        /* owned: {method, target, path, query, headers, body, form, key} */
+	bool json_type, form_type; /* what Content-Type says */
+	char body_problem[96];     /* why the body is no JSON, or "" */
 };
 void request_init(struct request *q) __attribute__((nonnull));
 void request_wipe(struct request *q) __attribute__((nonnull));

@@ -89,7 +89,7 @@ route_verb_of(const struct route *route, const struct request *q)
 	bool id;
 
 	if (route->verb != ROUTE_RESOURCE)
-		return route->verb;
+		return (int)route->verb;
 	id = has_id(route);
 	if (is_get(q->method))
 		return id ? ROUTE_GET : ROUTE_LIST;
@@ -155,14 +155,17 @@ describe(const struct route *route, const struct request *q, char *out, size_t s
 	size_t at = first_difference(route, q);
 
 	if (at != SIZE_MAX && at < route->segments_len && at < q->segments_len)
-		snprintf(out, size, "segment %zu of the path is '%.60s', the route wants %s%.60s%s", at + 1, q->segments[at],
-			 route->segments[at].is_param ? "a value for {" : "'", route->segments[at].text,
-			 route->segments[at].is_param ? "}" : "'");
+		snprintf(out, size, "segment %zu of the path is '%.60s', the route wants %s%.60s%s", at + 1,
+			 q->segments[at], route->segments[at].is_param ? "a value for {" : "'",
+			 route->segments[at].text, route->segments[at].is_param ? "}" : "'");
 	else if (at != SIZE_MAX)
-		snprintf(out, size, "the path has %zu segments, the route has %zu", q->segments_len, route->segments_len);
+		snprintf(out, size, "the path has %zu segments, the route has %zu", q->segments_len,
+			 route->segments_len);
 	else if (!is_method(route, q))
 		snprintf(out, size, "the method is %s, the route wants %s", q->method,
-			 route->method != NULL ? route->method : has_id(route) ? "GET, PUT, PATCH or DELETE" : "GET or POST");
+			 route->method != NULL ? route->method
+			 : has_id(route)       ? "GET, PUT, PATCH or DELETE"
+					       : "GET or POST");
 	else
 		snprintf(out, size, "the guard does not hold: %.200s", route->when_text);
 }

@@ -28,7 +28,8 @@ reading_fail(struct reading *g, int err, const char *format, ...)
 	if (g->error[0] != '\0')
 		return err;
 	if (g->pointer.len > 0)
-		n = snprintf(g->error, g->size, "%.*s: ", (int)(g->pointer.len < 300 ? g->pointer.len : 300), g->pointer.at);
+		n = snprintf(g->error, g->size, "%.*s: ", (int)(g->pointer.len < 300 ? g->pointer.len : 300),
+			     g->pointer.at);
 	if (n < 0 || (size_t)n >= g->size)
 		n = 0;
 	va_start(ap, format);
@@ -80,28 +81,35 @@ read_number(struct reading *g, const struct cJSON *object, const char *name, dou
 	return 0;
 }
 
+/* Rows move from the document into the collection: they exist once. */
 static int
-read_rows(struct reading *g, struct collection *c, const struct cJSON *rows)
+read_rows(struct reading *g, struct collection *c, struct cJSON *rows)
 {
 	size_t len = g->pointer.len, i = 0;
 	int r = 0;
 
 	if (!cJSON_IsArray(rows))
 		return reading_fail(g, -EPROTO, "a collection is an array of rows");
-	for (const struct cJSON *row = rows->child; row != NULL && r == 0; row = row->next, i++) {
+	for (; rows->child != NULL && r == 0; i++) {
+		struct cJSON *row = rows->child;
 		const struct cJSON *id = cJSON_GetObjectItemCaseSensitive(row, "id");
+		char name[STATE_ID_MAX + 1];
 		struct row *made;
 
 		g->pointer.len = len;
 		buf_format(&g->pointer, "/%zu", i);
-		if (!cJSON_IsObject(row) || !cJSON_IsString(id) || id->valuestring[0] == '\0' || strlen(id->valuestring) > STATE_ID_MAX)
-			return reading_fail(g, -EPROTO, "a row is an object with a string \"id\" of 1 to %u bytes", STATE_ID_MAX);
-		r = state_create(&g->service->state, c, id->valuestring, cJSON_Duplicate(row, true), &made);
+		if (!cJSON_IsObject(row) || !cJSON_IsString(id) || id->valuestring[0] == '\0' ||
+		    strlen(id->valuestring) > STATE_ID_MAX)
+			return reading_fail(g, -EPROTO, "a row is an object with a string \"id\" of 1 to %u bytes",
+					    STATE_ID_MAX);
+		strcpy(name, id->valuestring);
+		r = state_create(&g->service->state, c, name, cJSON_DetachItemViaPointer(rows, row), &made);
 		state_keep(&g->service->state);
 		if (r == -EEXIST)
-			return reading_fail(g, r, "a second row with id \"%.100s\"", id->valuestring);
+			return reading_fail(g, r, "a second row with id \"%.100s\"", name);
 		if (r == -ENOSPC)
-			return reading_fail(g, r, "the initial state is larger than limits.state_bytes");
+			return reading_fail(
+				g, r, "the initial state is larger than limits.state_bytes, or than 16 MiB of JSON");
 	}
 	g->pointer.len = len;
 	return r;
@@ -136,8 +144,9 @@ read_state(struct reading *g, const struct cJSON *json)
 		buf_text(&g->pointer, c->string);
 		made = c->string[0] == '\0' ? NULL : state_add_collection(&g->service->state, c->string);
 		if (made == NULL)
-			return reading_fail(g, -EPROTO, "a collection's name has 1 to %u bytes and stands once", STATE_NAME_MAX);
-		r = read_rows(g, made, c);
+			return reading_fail(g, -EPROTO, "a collection's name has 1 to %u bytes and stands once",
+					    STATE_NAME_MAX);
+		r = read_rows(g, made, cJSON_GetObjectItemCaseSensitive(state, c->string));
 		if (r == 0)
 			g->pointer.len = inner;
 	}
@@ -220,8 +229,8 @@ read_service(struct reading *g, const struct cJSON *json)
 		return reading_fail(g, -EPROTO, "kind must be http");
 	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls")))
 		return reading_fail(g, -EPROTO, "tls is not supported by this version");
-	if (unmatched != NULL &&
-	    !(cJSON_IsString(unmatched) && (strcmp(unmatched->valuestring, "fail") == 0 || strcmp(unmatched->valuestring, "404") == 0)))
+	if (unmatched != NULL && !(cJSON_IsString(unmatched) && (strcmp(unmatched->valuestring, "fail") == 0 ||
+								 strcmp(unmatched->valuestring, "404") == 0)))
 		return reading_fail(g, -EPROTO, "unmatched must be fail or 404");
 	s->name = name->valuestring;
 	s->unmatched_fails = unmatched == NULL || unmatched->valuestring[0] == 'f';
@@ -324,7 +333,10 @@ world_read(struct world *w, const char *text, size_t len, const uint64_t hash_ke
 		r = read_services(&g);
 out:
 	if (r < 0)
-		reading_fail(&g, r, "%s", r == -ENOMEM ? "out of memory" : r == -EMSGSIZE ? "nested too deep" : "cannot be read");
+		reading_fail(&g, r, "%s",
+			     r == -ENOMEM     ? "out of memory"
+			     : r == -EMSGSIZE ? "nested too deep"
+					      : "cannot be read");
 	buf_wipe(&g.pointer);
 	return r;
 }

@@ -14,37 +14,52 @@
 struct cJSON;
 
 enum effect_kind {
-	EFFECT_FIND, EFFECT_REQUIRE, /* those that only look come first */
-	EFFECT_CREATE, EFFECT_UPDATE, EFFECT_INCREMENT, EFFECT_APPEND, EFFECT_DELETE, EFFECT_SET,
+	EFFECT_FIND,
+	EFFECT_REQUIRE, /* those that only look come first */
+	EFFECT_CREATE,
+	EFFECT_UPDATE,
+	EFFECT_INCREMENT,
+	EFFECT_APPEND,
+	EFFECT_DELETE,
+	EFFECT_SET,
 };
 struct reply_spec {
-	int status;                  /* 0: the default */
+	int status;                            /* 0: the default */
 	const struct template *headers, *body; /* or NULL */
 };
 struct effect {
 	enum effect_kind kind;
 	struct collection *collection;
-	const char *name;            /* field of INCREMENT and APPEND, variable of SET */
-	const char *as;              /* or NULL */
+	const char *name; /* field of INCREMENT and APPEND, variable of SET */
+	const char *as;   /* or NULL */
 	struct expr require;
-	const struct template *id;   /* or NULL */
-	const struct template *data; /* row, set, by, value, to; or NULL */
+	const struct template *id;          /* or NULL */
+	const struct template *data;        /* row, set, by, value, to; or NULL */
 	const struct reply_spec *otherwise; /* or NULL */
 };
-enum route_verb { ROUTE_CUSTOM, ROUTE_LIST, ROUTE_GET, ROUTE_CREATE, ROUTE_REPLACE, ROUTE_MERGE, ROUTE_DELETE, ROUTE_RESOURCE };
+enum route_verb {
+	ROUTE_CUSTOM,
+	ROUTE_LIST,
+	ROUTE_GET,
+	ROUTE_CREATE,
+	ROUTE_REPLACE,
+	ROUTE_MERGE,
+	ROUTE_DELETE,
+	ROUTE_RESOURCE
+};
 struct segment {
-	const char *text;            /* literal text, or the parameter's name */
+	const char *text; /* literal text, or the parameter's name */
 	bool is_param;
 };
 struct route {
 	const char *id;
-	const char *method;          /* NULL: any */
+	const char *method; /* NULL: any */
 	const struct segment *segments;
 	size_t segments_len;
 	bool has_when;
 	struct expr when;
 	const char *when_text;
-	enum route_verb verb;        /* ROUTE_RESOURCE: by the request's method */
+	enum route_verb verb;          /* ROUTE_RESOURCE: by the request's method */
 	struct collection *collection; /* of a resource */
 	const char **filter;
 	size_t filter_len;
@@ -59,51 +74,55 @@ struct service {
 	const char **hosts;
 	size_t hosts_len;
 	enum auth_scheme auth;
-	const char *auth_header;     /* lower case */
+	const char *auth_header; /* lower case */
 	const char *accept;
-	bool unmatched_fails;        /* an unmatched call is an error of the run */
+	bool unmatched_fails; /* an unmatched call is an error of the run */
 	struct state state;
 	struct route *routes;
 	size_t routes_len;
-	uint64_t draws;              /* fresh ids drawn so far */
+	uint64_t draws; /* fresh ids drawn so far */
 };
 struct world {
-	struct cJSON *doc;           /* owned; everything below borrows from it */
+	struct cJSON *doc; /* owned; everything below borrows from it */
 	struct arena arena;
 	struct mask mask;
 	double seed;
 	uint64_t seed_exact, start_ms;
 	uint64_t operations_max;
 	struct state_budget budget;
-	struct service *services;    /* owned array */
+	struct service *services; /* owned array */
 	size_t services_len;
 };
 /* Reads and checks text.  0; -EPROTO, -EMSGSIZE or -ENOMEM with "pointer: problem" in error[0..size).  *w must be wiped in
  * any case. */
-int world_read(struct world *w, const char *text, size_t len, const uint64_t hash_key[static 2], char *error, size_t size)
-	__attribute__((warn_unused_result, nonnull));
+int world_read(struct world *w, const char *text, size_t len, const uint64_t hash_key[static 2], char *error,
+	       size_t size) __attribute__((warn_unused_result, nonnull));
 void world_free(struct world *w) __attribute__((nonnull));
 
 /* Shared by the files that read the world: where they are, and the first problem. */
 struct reading {
 	struct world *world;
-	struct service *service;     /* the current one */
-	const struct effect *bound;  /* effects of the current route so far: their rows are known names */
+	struct service *service;    /* the current one */
+	const struct effect *bound; /* effects of the current route so far: their rows are known names */
 	size_t bound_len;
 	struct buf pointer;
-	char *error;                 /* filled by the first failure */
+	char *error; /* filled by the first failure */
 	size_t size;
 };
 /* Notes the first problem; returns err. */
-int reading_fail(struct reading *g, int err, const char *format, ...) __attribute__((format(printf, 3, 4), nonnull(1, 3)));
+int reading_fail(struct reading *g, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4), nonnull(1, 3)));
 /* The member, its place pushed on the pointer; the caller sets g->pointer.len back.  NULL: there is none. */
-const struct cJSON *reading_enter(struct reading *g, const struct cJSON *object, const char *name) __attribute__((nonnull));
+const struct cJSON *reading_enter(struct reading *g, const struct cJSON *object, const char *name)
+	__attribute__((nonnull));
 /* Every member of object is one of the words in allowed ("id match do"). */
-int reading_check_keys(struct reading *g, const struct cJSON *object, const char *allowed) __attribute__((warn_unused_result, nonnull));
+int reading_check_keys(struct reading *g, const struct cJSON *object, const char *allowed)
+	__attribute__((warn_unused_result, nonnull));
 /* Reads service->routes from the array; short forms become their five. */
 int routes_read(struct reading *g, const struct cJSON *array) __attribute__((warn_unused_result, nonnull));
 /* Reads `do` and `reply` of one route. */
-int effects_read(struct reading *g, const struct cJSON *array, struct route *route) __attribute__((warn_unused_result, nonnull));
+int effects_read(struct reading *g, const struct cJSON *array, struct route *route)
+	__attribute__((warn_unused_result, nonnull));
 int reply_read(struct reading *g, const struct cJSON *object, const char *name, const struct reply_spec **out)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -51,10 +51,12 @@ read_template(struct reading *g, const struct cJSON *object, const char *name, c
 static bool
 is_header_name(const char *s)
 {
-	static const char *const ours[] = { "content-length", "transfer-encoding", "connection", "keep-alive", "date", "trailer", "upgrade" };
+	static const char *const ours[] = { "content-length", "transfer-encoding", "connection", "keep-alive",
+					    "date",           "trailer",           "upgrade" };
 	size_t len = strlen(s);
 
-	if (len == 0 || len > 100 || strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != len)
+	if (len == 0 || len > 100 ||
+	    strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != len)
 		return false;
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strlen(ours[i]) == len && strncasecmp(ours[i], s, len) == 0)
@@ -93,7 +95,8 @@ reply_read(struct reading *g, const struct cJSON *object, const char *name, cons
 	for (const struct cJSON *h = headers == NULL ? NULL : headers->child; h != NULL; h = h->next)
 		if (!is_header_name(h->string))
 			return reading_fail(g, -EPROTO, "header \"%.60s\" may not be set", h->string);
-	if ((r = read_template(g, json, "headers", &reply->headers)) < 0 || (r = read_template(g, json, "body", &reply->body)) < 0)
+	if ((r = read_template(g, json, "headers", &reply->headers)) < 0 ||
+	    (r = read_template(g, json, "body", &reply->body)) < 0)
 		return r;
 	g->pointer.len = len;
 	*out = reply;
@@ -104,7 +107,9 @@ static int
 read_collection(struct reading *g, const struct cJSON *name, struct collection **out)
 {
 	*out = cJSON_IsString(name) ? state_collection(&g->service->state, name->valuestring) : NULL;
-	return *out != NULL ? 0 : reading_fail(g, -EPROTO, "no collection \"%.64s\" in the service's state", cJSON_IsString(name) ? name->valuestring : "");
+	return *out != NULL ? 0
+			    : reading_fail(g, -EPROTO, "no collection \"%.64s\" in the service's state",
+					   cJSON_IsString(name) ? name->valuestring : "");
 }
 
 static int
@@ -136,7 +141,8 @@ static const struct {
 static int
 read_as(struct reading *g, const struct cJSON *json, struct effect *e)
 {
-	static const char *const taken[] = { "request", "state", "vars", "id", "now", "seed", "and", "or", "not", "true", "false", "null" };
+	static const char *const taken[] = { "request", "state", "vars", "id",   "now",   "seed",
+					     "and",     "or",    "not",  "true", "false", "null" };
 	int r;
 
 	if (cJSON_GetObjectItemCaseSensitive(json, "as") == NULL)
@@ -162,7 +168,8 @@ read_effect(struct reading *g, const struct cJSON *json, struct effect *e)
 		if (cJSON_GetObjectItemCaseSensitive(json, effect_forms[i].word) != NULL)
 			kind = i;
 	if (kind < 0)
-		return reading_fail(g, -EPROTO, "an effect is find, require, create, update, increment, append, delete or set");
+		return reading_fail(g, -EPROTO,
+				    "an effect is find, require, create, update, increment, append, delete or set");
 	if ((r = reading_check_keys(g, json, effect_forms[kind].keys)) < 0)
 		return r;
 	e->kind = (enum effect_kind)kind;
@@ -218,7 +225,9 @@ effects_read(struct reading *g, const struct cJSON *array, struct route *route)
 		if ((r = read_effect(g, c, e)) < 0)
 			return r;
 		if (e->kind <= EFFECT_REQUIRE && changes)
-			return reading_fail(g, -EPROTO, "find and require stand before the first change, so that nothing is half done");
+			return reading_fail(
+				g, -EPROTO,
+				"find and require stand before the first change, so that nothing is half done");
 		changes = changes || e->kind > EFFECT_REQUIRE;
 		g->bound_len = ++route->effects_len;
 		g->pointer.len = len;
@@ -246,11 +255,15 @@ read_path(struct reading *g, const char *path, bool with_id, struct route *route
 
 		if (n == REQUEST_SEGMENTS_MAX)
 			return reading_fail(g, -EPROTO, "more than %u segments", REQUEST_SEGMENTS_MAX);
-		s[n] = (struct segment){ .text = arena_copy(&g->world->arena, param ? at + 1 : at, param ? len - 2 : len), .is_param = param };
+		s[n] = (struct segment){ .text = arena_copy(&g->world->arena, param ? at + 1 : at,
+							    param ? len - 2 : len),
+					 .is_param = param };
 		if (s[n].text == NULL)
 			return -ENOMEM;
 		if (strpbrk(s[n].text, param ? "{}?#" : "{}?#%") != NULL)
-			return reading_fail(g, -EPROTO, "a parameter is a whole segment, {name}; write other characters as they are, not encoded");
+			return reading_fail(
+				g, -EPROTO,
+				"a parameter is a whole segment, {name}; write other characters as they are, not encoded");
 		n++;
 		if (at[len] == '\0')
 			break;
@@ -280,7 +293,8 @@ read_filter(struct reading *g, const struct cJSON *json, struct route *route)
 
 	if (filter != NULL && !cJSON_IsArray(filter))
 		return reading_fail(g, -EPROTO, "filter is an array of field names");
-	route->filter = arena_alloc(&g->world->arena, ((size_t)cJSON_GetArraySize(filter) + 1) * sizeof(*route->filter));
+	route->filter = arena_alloc(&g->world->arena,
+				    ((size_t)cJSON_GetArraySize(filter) + 1) * sizeof(*route->filter));
 	if (route->filter == NULL)
 		return -ENOMEM;
 	for (const struct cJSON *f = filter == NULL ? NULL : filter->child; f != NULL; f = f->next) {
@@ -301,14 +315,15 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		bool with_id;
 		enum route_verb what;
 	} forms[] = {
-		{ "list", "GET", false, ROUTE_LIST }, { "get", "GET", true, ROUTE_GET }, { "create", "POST", false, ROUTE_CREATE },
-		{ "update", "PUT", true, ROUTE_REPLACE }, { "update", "PATCH", true, ROUTE_MERGE }, { "delete", "DELETE", true, ROUTE_DELETE },
+		{ "list", "GET", false, ROUTE_LIST },      { "get", "GET", true, ROUTE_GET },
+		{ "create", "POST", false, ROUTE_CREATE }, { "update", "PUT", true, ROUTE_REPLACE },
+		{ "update", "PATCH", true, ROUTE_MERGE },  { "delete", "DELETE", true, ROUTE_DELETE },
 	};
 	const char *resource, *path;
 	int r;
 
-	if ((r = reading_check_keys(g, json, "resource path filter")) < 0 || (r = read_string(g, json, "resource", &resource)) < 0 ||
-	    (r = read_string(g, json, "path", &path)) < 0)
+	if ((r = reading_check_keys(g, json, "resource path filter")) < 0 ||
+	    (r = read_string(g, json, "resource", &resource)) < 0 || (r = read_string(g, json, "path", &path)) < 0)
 		return r;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		struct route *route = &g->service->routes[g->service->routes_len];
@@ -319,7 +334,8 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		sprintf(id, "%s.%s", resource, forms[i].verb);
 		*route = (struct route){ .id = id, .method = forms[i].method, .verb = forms[i].what };
 		if ((r = read_path(g, path, forms[i].with_id, route)) < 0 || (r = read_filter(g, json, route)) < 0 ||
-		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) < 0)
+		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) <
+			    0)
 			return r;
 		if (!forms[i].with_id && has_id(route))
 			return reading_fail(g, -EPROTO, "the short form's path has no {id}: it is added");
@@ -340,7 +356,8 @@ read_match(struct reading *g, const struct cJSON *json, struct route *route)
 		return reading_fail(g, -EPROTO, "a route needs \"match\"");
 	if ((r = reading_check_keys(g, match, "method path")) < 0 || (r = read_string(g, match, "path", &path)) < 0)
 		return r;
-	if (cJSON_GetObjectItemCaseSensitive(match, "method") != NULL && (r = read_string(g, match, "method", &route->method)) < 0)
+	if (cJSON_GetObjectItemCaseSensitive(match, "method") != NULL &&
+	    (r = read_string(g, match, "method", &route->method)) < 0)
 		return r;
 	if ((r = read_path(g, path, false, route)) < 0)
 		return r;
@@ -362,7 +379,8 @@ read_route(struct reading *g, const struct cJSON *json)
 	if (resource && cJSON_GetObjectItemCaseSensitive(json, "match") == NULL)
 		return read_short_form(g, json);
 	*route = (struct route){ .verb = resource ? ROUTE_RESOURCE : ROUTE_CUSTOM };
-	if ((r = reading_check_keys(g, json, resource ? "id match when resource filter" : "id match when do reply")) < 0 ||
+	if ((r = reading_check_keys(g, json, resource ? "id match when resource filter" : "id match when do reply")) <
+		    0 ||
 	    (r = read_string(g, json, "id", &route->id)) < 0 || (r = read_match(g, json, route)) < 0)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(json, "when") != NULL) {
@@ -374,7 +392,8 @@ read_route(struct reading *g, const struct cJSON *json)
 	}
 	if (resource) {
 		if ((r = read_filter(g, json, route)) < 0 ||
-		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) < 0)
+		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) <
+			    0)
 			return r;
 	}
 	effects = reading_enter(g, json, "do");

@@ -19,7 +19,7 @@ struct state_change {
 	enum change what;
 	struct collection *collection;
 	struct row *row;
-	struct cJSON *before;      /* replaced contents, or variables; owned */
+	struct cJSON *before; /* replaced contents, or variables; owned */
 	size_t used_before, text_before;
 };
 
@@ -251,7 +251,8 @@ depth(const struct cJSON *json, size_t max)
 
 /* Takes the new contents into the accounts instead of the old, and opens a journal entry. */
 static int
-begin(struct state *s, enum change what, const struct cJSON *old, const struct cJSON *new, size_t overhead, struct state_change **out)
+begin(struct state *s, enum change what, const struct cJSON *old, const struct cJSON *new, size_t overhead,
+      struct state_change **out)
 {
 	size_t used = s->budget->used, text = s->text_len;
 	struct state_change *change;
@@ -267,7 +268,8 @@ begin(struct state *s, enum change what, const struct cJSON *old, const struct c
 	if (new != NULL) {
 		size_t heap = json_heap(new) + (what == CHANGE_CREATE ? overhead : 0), more = text_len(new);
 
-		if (heap > s->budget->max || used > s->budget->max - heap || more > s->text_max || text > s->text_max - more) {
+		if (heap > s->budget->max || used > s->budget->max - heap || more > s->text_max ||
+		    text > s->text_max - more) {
 			s->budget->lost += heap;
 			return -ENOSPC;
 		}
@@ -277,7 +279,9 @@ begin(struct state *s, enum change what, const struct cJSON *old, const struct c
 	change = calloc(1, sizeof(*change));
 	if (change == NULL)
 		return -ENOMEM;
-	*change = (struct state_change){ .older = s->journal, .what = what, .used_before = s->budget->used, .text_before = s->text_len };
+	*change = (struct state_change){
+		.older = s->journal, .what = what, .used_before = s->budget->used, .text_before = s->text_len
+	};
 	s->journal = change;
 	s->budget->used = used;
 	s->text_len = text;
@@ -335,7 +339,7 @@ state_replace(struct state *s, struct collection *c, struct row *row, struct cJS
 	change->collection = c;
 	change->row = row;
 	change->before = row->json; /* moved */
-	row->json = json; /* moved */
+	row->json = json;           /* moved */
 	return 0;
 }
 
@@ -372,7 +376,7 @@ state_set(struct state *s, const char *variable, struct cJSON *value)
 	if (r < 0)
 		goto out;
 	change->before = s->variables; /* moved */
-	s->variables = variables; /* moved */
+	s->variables = variables;      /* moved */
 	return 0;
 out:
 	cJSON_Delete(variables);

@@ -12,38 +12,39 @@
 
 struct cJSON;
 
-#define STATE_ID_MAX 255u      /* bytes of a row's id */
-#define STATE_DEPTH_MAX (JSON_DEPTH_MAX - 8u) /* levels of a row: with the document around it no reader's bound is met */
-#define STATE_NAME_MAX 64u     /* bytes of a collection's name */
+#define STATE_ID_MAX 255u /* bytes of a row's id */
+#define STATE_DEPTH_MAX \
+	(JSON_DEPTH_MAX - 8u) /* levels of a row: with the document around it no reader's bound is met */
+#define STATE_NAME_MAX 64u    /* bytes of a collection's name */
 
 struct row {
-	char *id;                  /* owned */
-	struct cJSON *json;        /* owned; an object whose member "id" is id.  Never changed in place: replaced */
-	struct row *before, *after;/* in order of creation */
-	struct row *chain;         /* private: hash table */
-	uint64_t hash;             /* private */
+	char *id;                   /* owned */
+	struct cJSON *json;         /* owned; an object whose member "id" is id.  Never changed in place: replaced */
+	struct row *before, *after; /* in order of creation */
+	struct row *chain;          /* private: hash table */
+	uint64_t hash;              /* private */
 };
 struct collection {
 	char name[STATE_NAME_MAX + 1];
-	struct row *first, *last;  /* in order of creation */
+	struct row *first, *last; /* in order of creation */
 	size_t rows_len;
-	struct row **table;        /* private */
-	size_t table_len;          /* private: power of two */
-	struct collection *next;   /* private: of the same state */
+	struct row **table;      /* private */
+	size_t table_len;        /* private: power of two */
+	struct collection *next; /* private: of the same state */
 };
 
 /* What all states of a run share: the limit. */
 struct state_budget {
-	size_t used, max;          /* bytes of heap, estimated */
-	size_t lost;               /* bytes that did not fit, over all refused changes */
-	uint64_t key[2];           /* of the hash, random: ids come from the workflow */
+	size_t used, max; /* bytes of heap, estimated */
+	size_t lost;      /* bytes that did not fit, over all refused changes */
+	uint64_t key[2];  /* of the hash, random: ids come from the workflow */
 };
 struct state {
-	struct state_budget *budget;   /* borrowed */
+	struct state_budget *budget; /* borrowed */
 	struct collection *collections;
-	struct cJSON *variables;       /* owned object */
-	size_t text_len, text_max;     /* bytes of state_dump, and their bound */
-	struct state_change *journal;  /* private: newest first */
+	struct cJSON *variables;      /* owned object */
+	size_t text_len, text_max;    /* bytes of state_dump, and their bound */
+	struct state_change *journal; /* private: newest first */
 };
 
 void state_init(struct state *s, struct state_budget *budget, size_t text_max) __attribute__((nonnull));
@@ -59,13 +60,15 @@ int state_create(struct state *s, struct collection *c, const char *id, struct c
 	__attribute__((warn_unused_result, nonnull(1, 2, 3)));
 int state_replace(struct state *s, struct collection *c, struct row *row, struct cJSON *json)
 	__attribute__((warn_unused_result, nonnull(1, 2, 3)));
-int state_set(struct state *s, const char *variable, struct cJSON *value) __attribute__((warn_unused_result, nonnull(1, 2)));
+int state_set(struct state *s, const char *variable, struct cJSON *value)
+	__attribute__((warn_unused_result, nonnull(1, 2)));
 /* The row is out of the collection, but its memory lives until state_keep, like that of replaced contents. */
 int state_delete(struct state *s, struct collection *c, struct row *row) __attribute__((warn_unused_result, nonnull));
-void state_keep(struct state *s) __attribute__((nonnull));  /* makes all changes since the last keep or undo final */
-void state_undo(struct state *s) __attribute__((nonnull));  /* takes them all back */
+void state_keep(struct state *s) __attribute__((nonnull)); /* makes all changes since the last keep or undo final */
+void state_undo(struct state *s) __attribute__((nonnull)); /* takes them all back */
 
 /* {"service":NAME,"collections":{...rows in id order (bytes)...}} and, where there are any, "variables". */
-int state_dump(const struct state *s, const char *service, struct buf *out) __attribute__((warn_unused_result, nonnull));
+int state_dump(const struct state *s, const char *service, struct buf *out)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif

@@ -10,14 +10,15 @@
 enum template_kind { TEMPLATE_LITERAL, TEMPLATE_VALUE, TEMPLATE_TEXT, TEMPLATE_LIST };
 
 struct part {
-	const char *text;            /* literal text before the expression */
+	const char *text; /* literal text before the expression */
 	size_t len;
 	bool has_expr;
 	struct expr expr;
 };
-struct template {
+struct template
+{
 	enum template_kind kind;
-	const struct cJSON *json;    /* where it comes from: literal, key names */
+	const struct cJSON *json; /* where it comes from: literal, key names */
 	size_t len;
 	const struct part *parts;            /* of VALUE (one) and TEXT */
 	const struct template *const *items; /* of LIST: an array's or object's children */
@@ -25,7 +26,8 @@ struct template {
 
 /* see eval.h */
 int
-expr_compile(const char *text, lang_known_fn *known, void *arg, struct arena *arena, struct expr *out, struct lang_error *error)
+expr_compile(const char *text, lang_known_fn *known, void *arg, struct arena *arena, struct expr *out,
+	     struct lang_error *error)
 {
 	struct lang_expr x;
 	struct lang_node *nodes;
@@ -120,8 +122,8 @@ push(struct buf *pointer, const struct cJSON *child, size_t index)
 
 /* see eval.h */
 int
-template_compile(const struct cJSON *json, lang_known_fn *known, void *arg, struct arena *arena, const struct template **out,
-		 struct lang_error *error, struct buf *pointer)
+template_compile(const struct cJSON *json, lang_known_fn *known, void *arg, struct arena *arena,
+		 const struct template **out, struct lang_error *error, struct buf *pointer)
 {
 	struct template *t = arena_alloc(arena, sizeof(*t));
 	const struct template **items;
@@ -240,7 +242,8 @@ render_list(struct eval *e, const struct template *t)
 	for (size_t i = 0; i < t->len && out != NULL; i++, c = c->next) {
 		struct cJSON *item = template_render(e, t->items[i]);
 
-		if (item == NULL || !(object ? cJSON_AddItemToObject(out, c->string, item) : cJSON_AddItemToArray(out, item))) {
+		if (item == NULL ||
+		    !(object ? cJSON_AddItemToObject(out, c->string, item) : cJSON_AddItemToArray(out, item))) {
 			cJSON_Delete(item);
 			cJSON_Delete(out);
 			return NULL;

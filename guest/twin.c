@@ -26,30 +26,30 @@
 #include "proto/plan.h"
 
 #define READ_LEN 65536u
-#define OPS_HIGH (8u << 20)       /* bytes of operations waiting for the monitor; more, and clients are not read */
-#define LINGER_MS 2000u           /* a closing connection is read this long, or its reply could be lost to a RST */
+#define OPS_HIGH (8u << 20) /* bytes of operations waiting for the monitor; more, and clients are not read */
+#define LINGER_MS 2000u     /* a closing connection is read this long, or its reply could be lost to a RST */
 #define FINISH_MS 200u
 
 struct client {
 	struct http_conn http;
 	int fd;
-	char *left;                /* owned: read but not taken yet */
+	char *left; /* owned: read but not taken yet */
 	size_t left_len;
-	uint64_t active_ms;        /* when a byte last moved */
-	bool ended;                /* the client sends nothing more */
-	bool lingering;            /* our side is shut down */
+	uint64_t active_ms; /* when a byte last moved */
+	bool ended;         /* the client sends nothing more */
+	bool lingering;     /* our side is shut down */
 };
 struct twin {
 	const struct twin_start *start;
 	struct world world;
 	struct http_core core;
 	struct records records;
-	struct client **clients;   /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
+	struct client **clients; /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
 	size_t clients_len;
-	struct pollfd *polls;      /* records, listeners, clients */
+	struct pollfd *polls; /* records, listeners, clients */
 	uint64_t begin_ms;
-	uint64_t finish_ms;        /* when RECORD_FINISH came, 0: not yet */
-	bool paused;               /* no descriptor or no memory for one more connection */
+	uint64_t finish_ms; /* when RECORD_FINISH came, 0: not yet */
+	bool paused;        /* no descriptor or no memory for one more connection */
 	char buffer[READ_LEN];
 };
 
@@ -270,7 +270,8 @@ finish(struct twin *t)
 			(void)poll(&(struct pollfd){ .fd = t->records.fd, .events = POLLOUT }, 1, -1);
 	} while (r == 0);
 	if (r < 0 || (r = send_truncated(t, TRUNCATED_OPERATIONS, t->core.ops.len, t->core.ops.refused)) < 0 ||
-	    (r = send_truncated(t, TRUNCATED_STATE, t->world.budget.used, t->world.budget.lost)) < 0 || (r = send_states(t, 2)) < 0)
+	    (r = send_truncated(t, TRUNCATED_STATE, t->world.budget.used, t->world.budget.lost)) < 0 ||
+	    (r = send_states(t, 2)) < 0)
 		return r;
 	return records_send(&t->records, RECORD_DONE, NULL, 0);
 }
@@ -305,7 +306,8 @@ prepare(struct twin *t, bool records_full)
 	size_t n = 1, listeners = t->world.services_len;
 	bool open = !is_busy(t) && t->clients_len < HTTP_CONNECTIONS_MAX && !t->paused;
 
-	t->polls[0] = (struct pollfd){ .fd = t->records.fd, .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
+	t->polls[0] = (struct pollfd){ .fd = t->records.fd,
+				       .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
 	for (size_t i = 0; i < listeners; i++)
 		t->polls[n++] = (struct pollfd){ .fd = open ? t->start->listeners[i] : -1, .events = POLLIN };
 	for (size_t i = 0; i < t->clients_len; i++) {
@@ -428,7 +430,8 @@ run(struct twin *t, char *error, size_t size)
 	if (r == 0)
 		r = serve(t);
 	if (r == -E2BIG)
-		snprintf(error, size, "count() or sum() over more than %u rows: no value is better than a wrong one", LANG_VISIT_MAX);
+		snprintf(error, size, "count() or sum() over more than %u rows: no value is better than a wrong one",
+			 LANG_VISIT_MAX);
 	else if (r == -ENOMEM)
 		snprintf(error, size, "out of memory");
 	else if (r < 0 && error[0] == '\0')

@@ -8,9 +8,9 @@
 #include "proto/limits.h"
 
 struct twin_start {
-	int records;                           /* SEQPACKET socket to the monitor, record.h */
+	int records; /* SEQPACKET socket to the monitor, record.h */
 	size_t listeners_len;
-	int listeners[PLAN_SERVICES_MAX];      /* listening TCP sockets, index = service; non-blocking */
+	int listeners[PLAN_SERVICES_MAX]; /* listening TCP sockets, index = service; non-blocking */
 };
 /* The process's main after the drop: reads RECORD_CONFIG, serves until RECORD_FINISH, returns the exit status (0 after
  * RECORD_DONE).  Allocates (cJSON, state) within limits.state_bytes and documented buffers; never returns early without

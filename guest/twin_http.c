@@ -20,7 +20,7 @@
 struct http_waiting {
 	struct http_waiting *next;
 	struct op *op;
-	uint64_t end;                    /* out_end right after its reply */
+	uint64_t end; /* out_end right after its reply */
 	bool ok;
 };
 
@@ -163,7 +163,8 @@ on_header_value_complete(llhttp_t *parser)
 
 	if (c->phase == HTTP_PHASE_BODY)
 		return 0;
-	r = request_add_header(&c->request, c->name == NULL ? "" : c->name, c->name_len, c->value == NULL ? "" : c->value, c->value_len);
+	r = request_add_header(&c->request, c->name == NULL ? "" : c->name, c->name_len,
+			       c->value == NULL ? "" : c->value, c->value_len);
 	c->name = c->value = NULL;
 	c->name_len = c->value_len = 0;
 	if (r == -EMSGSIZE)
@@ -242,15 +243,41 @@ reason(int status)
 		int status;
 		const char *text;
 	} reasons[] = {
-		{ 200, "OK" }, { 201, "Created" }, { 202, "Accepted" }, { 204, "No Content" }, { 301, "Moved Permanently" }, { 302, "Found" },
-		{ 303, "See Other" }, { 304, "Not Modified" }, { 307, "Temporary Redirect" }, { 308, "Permanent Redirect" },
-		{ 400, "Bad Request" }, { 401, "Unauthorized" }, { 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" },
-		{ 405, "Method Not Allowed" }, { 408, "Request Timeout" }, { 409, "Conflict" }, { 410, "Gone" },
-		{ 412, "Precondition Failed" }, { 413, "Content Too Large" }, { 414, "URI Too Long" }, { 417, "Expectation Failed" },
-		{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 424, "Failed Dependency" },
-		{ 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" },
-		{ 501, "Not Implemented" }, { 502, "Bad Gateway" }, { 503, "Service Unavailable" }, { 504, "Gateway Timeout" },
-		{ 505, "HTTP Version Not Supported" }, { 507, "Insufficient Storage" },
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 301, "Moved Permanently" },
+		{ 302, "Found" },
+		{ 303, "See Other" },
+		{ 304, "Not Modified" },
+		{ 307, "Temporary Redirect" },
+		{ 308, "Permanent Redirect" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 402, "Payment Required" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 408, "Request Timeout" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
+		{ 412, "Precondition Failed" },
+		{ 413, "Content Too Large" },
+		{ 414, "URI Too Long" },
+		{ 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" },
+		{ 422, "Unprocessable Content" },
+		{ 424, "Failed Dependency" },
+		{ 429, "Too Many Requests" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 500, "Internal Server Error" },
+		{ 501, "Not Implemented" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 504, "Gateway Timeout" },
+		{ 505, "HTTP Version Not Supported" },
+		{ 507, "Insufficient Storage" },
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
@@ -268,8 +295,9 @@ date(struct http_core *core)
 
 	if (core->date_s != (uint64_t)now && gmtime_r(&now, &tm) != NULL) {
 		core->date_s = (uint64_t)now;
-		snprintf(core->date, sizeof(core->date), "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * tm.tm_wday, tm.tm_mday,
-			 months + 3 * tm.tm_mon, (tm.tm_year + 1900) % 10000, tm.tm_hour, tm.tm_min, tm.tm_sec);
+		snprintf(core->date, sizeof(core->date), "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT",
+			 days + 3 * tm.tm_wday, tm.tm_mday, months + 3 * tm.tm_mon, (tm.tm_year + 1900) % 10000,
+			 tm.tm_hour, tm.tm_min, tm.tm_sec);
 	}
 	return core->date;
 }
@@ -290,7 +318,8 @@ put_reply(struct http_conn *c, const struct answer *a, bool head)
 		buf_format(&c->out, "Content-Length: %zu\r\n", a->body.len);
 	}
 	/* the hint lets clients drop an idle connection before the twin does: no race between a request and a close */
-	buf_text(&c->out, c->keep_alive ? "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n" : "Connection: close\r\n\r\n");
+	buf_text(&c->out, c->keep_alive ? "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n"
+					: "Connection: close\r\n\r\n");
 	if (!head && a->status != 204 && a->status != 304)
 		buf_add(&c->out, a->body.at, a->body.len);
 	c->out_end += c->out.len - before;
@@ -302,9 +331,15 @@ static void
 record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 {
 	bool bodiless = a->status == 204 || a->status == 304;
-	struct op_input in = { .service = c->service, .conn = c->number, .t_ms = c->core->t_ms, .request = &c->request, .is_whole = whole,
-			       .is_head = bodiless || (c->request.method != NULL && strcmp(c->request.method, "HEAD") == 0),
-			       .raw = c->phase == HTTP_PHASE_BODY ? c->body.at : c->head.at, .raw_len = c->phase == HTTP_PHASE_BODY ? c->body.len : c->head.len,
+	struct op_input in = { .service = c->service,
+			       .conn = c->number,
+			       .t_ms = c->core->t_ms,
+			       .request = &c->request,
+			       .is_whole = whole,
+			       .is_head = bodiless ||
+					  (c->request.method != NULL && strcmp(c->request.method, "HEAD") == 0),
+			       .raw = c->phase == HTTP_PHASE_BODY ? c->body.at : c->head.at,
+			       .raw_len = c->phase == HTTP_PHASE_BODY ? c->body.len : c->head.len,
 			       .answer = a };
 	struct http_waiting *w = calloc(1, sizeof(*w));
 	struct op *op = w == NULL ? NULL : ops_add(&c->core->ops, &in);
@@ -354,6 +389,7 @@ reject(struct http_conn *c, int status, const char *problem, bool fails, bool re
 		record(c, &a, false, reply);
 	}
 	answer_wipe(&a);
+	begin_request(c); /* what was read is not needed any more */
 	c->phase = HTTP_PHASE_CLOSING;
 }
 
@@ -405,15 +441,16 @@ answer(struct http_conn *c)
 static void
 finish(struct http_conn *c)
 {
+	bool last;
+
 	answer(c);
 	if (c->phase == HTTP_PHASE_CLOSING)
 		return;
-	if (!c->keep_alive) {
-		c->phase = HTTP_PHASE_CLOSING;
-		return;
-	}
+	last = !c->keep_alive;
 	begin_request(c);
 	count_memory(c);
+	if (last)
+		c->phase = HTTP_PHASE_CLOSING;
 }
 
 /* After llhttp has taken something: on to the next phase. */
@@ -434,7 +471,8 @@ advance(struct http_conn *c, llhttp_errno_t e)
 		};
 		char problem[96];
 
-		snprintf(problem, sizeof(problem), "not HTTP/1.1: %s", (size_t)e < sizeof(names) / sizeof(names[0]) && names[e] ? names[e] : "?");
+		snprintf(problem, sizeof(problem), "not HTTP/1.1: %s",
+			 (size_t)e < sizeof(names) / sizeof(names[0]) && names[e] ? names[e] : "?");
 		reject(c, 400, problem, true, true);
 	} else if (c->phase == HTTP_PHASE_HEAD) {
 		c->phase = HTTP_PHASE_BODY;
@@ -498,7 +536,8 @@ receive_head(struct http_conn *c, const char *data, size_t len)
 
 	if (n > room) {
 		buf_add(&c->head, data, room);
-		reject(c, c->lines == 0 ? 414 : 431, c->lines == 0 ? "the request line is too long" : "the header fields are too long", true, true);
+		reject(c, c->lines == 0 ? 414 : 431,
+		       c->lines == 0 ? "the request line is too long" : "the header fields are too long", true, true);
 		return n;
 	}
 	buf_add(&c->head, data, n);

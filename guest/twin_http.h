@@ -19,46 +19,46 @@ struct service;
 struct world;
 struct http_waiting;
 
-#define HTTP_OUTPUT_HIGH 65536u          /* bytes waiting to leave; more, and no further request is taken */
-#define HTTP_MEMORY_MAX (256u << 20)     /* bytes of bodies and replies over all connections; more is answered 503 */
+#define HTTP_OUTPUT_HIGH 65536u      /* bytes waiting to leave; more, and no further request is taken */
+#define HTTP_MEMORY_MAX (256u << 20) /* bytes of bodies and replies over all connections; more is answered 503 */
 
 /* What all connections share. */
 struct http_core {
-	struct world *world;             /* borrowed */
+	struct world *world; /* borrowed */
 	struct ops ops;
-	uint64_t t_ms;                   /* since the configuration came; the caller keeps it up to date */
-	uint64_t conns;                  /* connections so far: the next one's number */
-	size_t memory;                   /* of bodies and replies, bytes */
-	int failed;                      /* the run cannot go on: -ENOMEM, -E2BIG; sticks */
-	uint64_t date_s;                 /* private: the second that date is of */
-	char date[40];                   /* private */
+	uint64_t t_ms;   /* since the configuration came; the caller keeps it up to date */
+	uint64_t conns;  /* connections so far: the next one's number */
+	size_t memory;   /* of bodies and replies, bytes */
+	int failed;      /* the run cannot go on: -ENOMEM, -E2BIG; sticks */
+	uint64_t date_s; /* private: the second that date is of */
+	char date[40];   /* private */
 };
 enum http_phase { HTTP_PHASE_HEAD, HTTP_PHASE_BODY, HTTP_PHASE_CLOSING };
 
 struct http_conn {
-	struct http_core *core;          /* borrowed */
-	struct service *service;         /* borrowed */
+	struct http_core *core;  /* borrowed */
+	struct service *service; /* borrowed */
 	uint64_t number;
 	enum http_phase phase;
-	struct buf head;                 /* request line and headers so far */
+	struct buf head; /* request line and headers so far */
 	struct buf body;
-	struct buf out;                  /* replies */
-	size_t out_at;                   /* of out, bytes that have left already */
-	uint64_t out_end;                /* bytes ever put into out */
-	uint64_t out_sent;               /* bytes ever taken from it */
+	struct buf out;                              /* replies */
+	size_t out_at;                               /* of out, bytes that have left already */
+	uint64_t out_end;                            /* bytes ever put into out */
+	uint64_t out_sent;                           /* bytes ever taken from it */
 	struct http_waiting *waiting, *waiting_last; /* operations whose reply is on its way */
-	size_t counted;                  /* of this connection in core->memory */
+	size_t counted;                              /* of this connection in core->memory */
 	/* the request being read */
 	struct request request;
 	llhttp_t parser;
-	const char *url, *name, *value;  /* spans in head */
+	const char *url, *name, *value; /* spans in head */
 	size_t url_len, name_len, value_len;
-	bool begun;                      /* a byte of it has come */
-	bool cr;                         /* the last byte was CR */
+	bool begun; /* a byte of it has come */
+	bool cr;    /* the last byte was CR */
 	size_t line_len, lines, trailer_len;
 	bool complete, keep_alive;
-	int error;                       /* status to answer instead, or 0 */
-	const char *problem;             /* its text */
+	int error;           /* status to answer instead, or 0 */
+	const char *problem; /* its text */
 };
 
 void http_core_init(struct http_core *core, struct world *w) __attribute__((nonnull));

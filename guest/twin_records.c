@@ -74,7 +74,8 @@ records_receive(struct records *r, size_t max, struct buf *body)
 			continue;
 		if (n <= 0)
 			return -EPIPE;
-		if (n < 2 || (size_t)n > sizeof(packet) || packet[0] == 0 || packet[1] > RECORD_MORE || (type != 0 && type != packet[0]))
+		if (n < 2 || (size_t)n > sizeof(packet) || packet[0] == 0 || packet[1] > RECORD_MORE ||
+		    (type != 0 && type != packet[0]))
 			return -EPROTO;
 		type = packet[0];
 		if ((size_t)n - 2 > max - body->len)

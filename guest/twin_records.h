@@ -11,10 +11,10 @@
 struct ops;
 
 struct records {
-	int fd;                    /* borrowed */
-	struct buf current;        /* the operation that is leaving */
-	size_t sent;               /* of it */
-	bool leaving;              /* current is not all sent */
+	int fd;             /* borrowed */
+	struct buf current; /* the operation that is leaving */
+	size_t sent;        /* of it */
+	bool leaving;       /* current is not all sent */
 };
 void records_init(struct records *r, int fd) __attribute__((nonnull));
 void records_wipe(struct records *r) __attribute__((nonnull));
@@ -22,7 +22,8 @@ void records_wipe(struct records *r) __attribute__((nonnull));
  * -EPROTO, -EMSGSIZE. */
 int records_receive(struct records *r, size_t max, struct buf *body) __attribute__((warn_unused_result, nonnull));
 /* Sends a whole record, waiting as long as the monitor needs; after what records_pump left.  0, -EPIPE. */
-int records_send(struct records *r, uint8_t type, const void *body, size_t len) __attribute__((warn_unused_result, nonnull(1)));
+int records_send(struct records *r, uint8_t type, const void *body, size_t len)
+	__attribute__((warn_unused_result, nonnull(1)));
 /* Sends settled operations as far as the socket takes them at once.  1 all of them; 0 wait for POLLOUT; -EPIPE, -ENOMEM. */
 int records_pump(struct records *r, struct ops *ops) __attribute__((warn_unused_result, nonnull));
 

@@ -15,18 +15,18 @@ enum token { TOKEN_END, TOKEN_NUMBER, TOKEN_STRING, TOKEN_NAME, TOKEN_MARK };
 
 struct parser {
 	const char *text;
-	size_t len, at;          /* at: first byte after the current token */
+	size_t len, at; /* at: first byte after the current token */
 	enum token token;
-	size_t start;            /* of the current token */
-	const char *word;        /* of the current token; of a string without its quotes */
+	size_t start;     /* of the current token */
+	const char *word; /* of the current token; of a string without its quotes */
 	size_t word_len;
-	int op;                  /* of TOKEN_MARK: the character, or enum mark */
+	int op; /* of TOKEN_MARK: the character, or enum mark */
 	uint32_t depth, aggregates;
 	lang_known_fn *known;
 	void *arg;
 	struct lang_expr *out;
 	struct lang_error *error;
-	int r;                   /* first error, sticks */
+	int r; /* first error, sticks */
 };
 enum mark { MARK_EQ = 256, MARK_NE, MARK_LE, MARK_GE };
 
@@ -34,8 +34,9 @@ static const struct {
 	const char *name;
 	uint8_t fn, min, max;
 } functions[] = {
-	{ "int", LANG_INT, 1, 2 }, { "str", LANG_STR, 1, 1 }, { "lower", LANG_LOWER, 1, 1 }, { "len", LANG_LEN, 1, 1 },
-	{ "has", LANG_HAS, 1, 1 }, { "count", LANG_COUNT, 3, 3 }, { "sum", LANG_SUM, 2, 4 },
+	{ "int", LANG_INT, 1, 2 }, { "str", LANG_STR, 1, 1 }, { "lower", LANG_LOWER, 1, 1 },
+	{ "len", LANG_LEN, 1, 1 }, { "has", LANG_HAS, 1, 1 }, { "count", LANG_COUNT, 3, 3 },
+	{ "sum", LANG_SUM, 2, 4 },
 };
 static const char *const own_names[] = { "request", "state", "vars", "id", "now", "seed" };
 static const char *const keywords[] = { "and", "or", "not", "true", "false", "null" };
@@ -156,7 +157,8 @@ scan_string(struct parser *p)
 
 		if (p->text[i] == '\\' && (n = escape(p->text + i, p->len - i, &code)) == 0) {
 			p->start = i;
-			fail(p, -EPROTO, "escapes are \\\\ \\' \\\" \\n and \\uXXXX (not \\u0000, surrogates only as a pair)",
+			fail(p, -EPROTO,
+			     "escapes are \\\\ \\' \\\" \\n and \\uXXXX (not \\u0000, surrogates only as a pair)",
 			     "unknown escape in a string");
 			return;
 		}
@@ -213,7 +215,8 @@ scan_mark(struct parser *p)
 	} else if (c >= 0x20 && c < 0x7f) {
 		fail(p, -EPROTO, "operators are == != < <= > >= + - and or not", "unexpected character '%c'", c);
 	} else {
-		fail(p, -EPROTO, "use plain ASCII outside of quotes", "unexpected byte 0x%02x", (unsigned)(unsigned char)c);
+		fail(p, -EPROTO, "use plain ASCII outside of quotes", "unexpected byte 0x%02x",
+		     (unsigned)(unsigned char)c);
 	}
 }
 
@@ -253,8 +256,8 @@ add_node(struct parser *p, uint8_t op, uint8_t a, uint8_t b)
 	struct lang_node *n;
 
 	if (p->r == 0 && p->out->nodes_len == LANG_NODES_MAX)
-		fail(p, -EMSGSIZE, "split the guard into several require effects", "more than %u operators, names and values",
-		     LANG_NODES_MAX);
+		fail(p, -EMSGSIZE, "split the guard into several require effects",
+		     "more than %u operators, names and values", LANG_NODES_MAX);
 	if (p->r != 0)
 		return 0;
 	n = &p->out->nodes[p->out->nodes_len];
@@ -292,8 +295,9 @@ unexpected(struct parser *p, const char *wanted)
 	if (p->token == TOKEN_END)
 		fail(p, -EPROTO, "complete the expression", "%s expected at the end", wanted);
 	else
-		fail(p, -EPROTO, "see the grammar in agenttwin-world(5), The small language", "%s expected, found '%.*s'", wanted,
-		     (int)(p->at - p->start > 40 ? 40 : p->at - p->start), p->text + p->start);
+		fail(p, -EPROTO, "see the grammar in agenttwin-world(5), The small language",
+		     "%s expected, found '%.*s'", wanted, (int)(p->at - p->start > 40 ? 40 : p->at - p->start),
+		     p->text + p->start);
 }
 
 static void
@@ -322,7 +326,8 @@ parse_number(struct parser *p)
 	digits[p->word_len] = '\0';
 	v = strtod(digits, NULL);
 	if (v > 9007199254740991.0)
-		fail(p, -EPROTO, "integers are exact up to 9007199254740991; keep longer ones as text", "number too large");
+		fail(p, -EPROTO, "integers are exact up to 9007199254740991; keep longer ones as text",
+		     "number too large");
 	if (p->r == 0)
 		p->out->nodes[n].number = v;
 	next(p);
@@ -344,8 +349,8 @@ parse_call(struct parser *p, const char *name, size_t name_len, size_t name_star
 		return 0;
 	}
 	if ((functions[f].fn == LANG_COUNT || functions[f].fn == LANG_SUM) && ++p->aggregates > LANG_AGGREGATES_MAX)
-		fail(p, -EMSGSIZE, "split the guard into several require effects", "more than %u calls of count and sum",
-		     LANG_AGGREGATES_MAX);
+		fail(p, -EMSGSIZE, "split the guard into several require effects",
+		     "more than %u calls of count and sum", LANG_AGGREGATES_MAX);
 	call = add_node(p, LANG_CALL, LANG_NONE, LANG_NONE);
 	next(p); /* '(' */
 	do {
@@ -489,13 +494,26 @@ parse_cmp(struct parser *p)
 	if (p->token != TOKEN_MARK)
 		return left;
 	switch (p->op) {
-	case MARK_EQ: op = LANG_EQ; break;
-	case MARK_NE: op = LANG_NE; break;
-	case MARK_LE: op = LANG_LE; break;
-	case MARK_GE: op = LANG_GE; break;
-	case '<': op = LANG_LT; break;
-	case '>': op = LANG_GT; break;
-	default: return left;
+	case MARK_EQ:
+		op = LANG_EQ;
+		break;
+	case MARK_NE:
+		op = LANG_NE;
+		break;
+	case MARK_LE:
+		op = LANG_LE;
+		break;
+	case MARK_GE:
+		op = LANG_GE;
+		break;
+	case '<':
+		op = LANG_LT;
+		break;
+	case '>':
+		op = LANG_GT;
+		break;
+	default:
+		return left;
 	}
 	next(p);
 	right = parse_sum(p);

@@ -17,8 +17,10 @@
 #include "guest/record.h"
 #include "guest/twin.h"
 
-static const char *const names[] = { [RECORD_SERVING] = "SERVING", [RECORD_STATE] = "STATE", [RECORD_OP] = "OP", [RECORD_LOG] = "LOG",
-				     [RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE", [RECORD_FAILED] = "FAILED" };
+static const char *const names[] = {
+	[RECORD_SERVING] = "SERVING",     [RECORD_STATE] = "STATE", [RECORD_OP] = "OP",        [RECORD_LOG] = "LOG",
+	[RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE",   [RECORD_FAILED] = "FAILED"
+};
 
 static void
 die(const char *what)
@@ -34,7 +36,8 @@ listener(unsigned *port)
 	socklen_t len = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 1024) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 1024) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &len) < 0)
 		die("listener");
 	*port = ntohs(a.sin_port);
 	return fd;
@@ -73,7 +76,8 @@ print_packet(int fd, const unsigned *ports, size_t ports_len)
 		for (size_t i = 0; i < ports_len; i++)
 			printf("PORT %u\n", ports[i]);
 	if (open_type == 0)
-		printf("%s ", packet[0] < sizeof(names) / sizeof(names[0]) && names[packet[0]] ? names[packet[0]] : "?");
+		printf("%s ",
+		       packet[0] < sizeof(names) / sizeof(names[0]) && names[packet[0]] ? names[packet[0]] : "?");
 	if (packet[0] == RECORD_STATE && open_type == 0) {
 		printf("%u %u ", packet[2], packet[3]);
 		skip = 4;
@@ -123,7 +127,8 @@ main(int argc, char **argv)
 	fprintf(stderr, "TWIN %d\n", (int)pid);
 	send_record(pair[0], RECORD_CONFIG, config, len);
 	for (;;) {
-		struct pollfd p[2] = { { .fd = pair[0], .events = POLLIN }, { .fd = finished ? -1 : 0, .events = POLLIN } };
+		struct pollfd p[2] = { { .fd = pair[0], .events = POLLIN },
+				       { .fd = finished ? -1 : 0, .events = POLLIN } };
 
 		if (poll(p, 2, -1) < 0)
 			die("poll");

@@ -66,30 +66,89 @@ static void
 expressions(void)
 {
 	static const char *const cases[][2] = {
-		{ "1 + 2 - 4", "-1" }, { "0.5 + 0.25", "0.75" }, { "'a' + 'b'", "null" }, { "1 + '1'", "null" },
-		{ "9007199254740991 + 1", "null" }, { "9007199254740990 + 1", "9007199254740991" }, { "0 - 0", "0" },
+		{ "1 + 2 - 4", "-1" },
+		{ "0.5 + 0.25", "0.75" },
+		{ "'a' + 'b'", "null" },
+		{ "1 + '1'", "null" },
+		{ "9007199254740991 + 1", "null" },
+		{ "9007199254740990 + 1", "9007199254740991" },
+		{ "0 - 0", "0" },
 		{ "0.1 + 0.2", "0.30000000000000004" },
-		{ "request.body.charge", "\"ch_1\"" }, { "request.body.missing.deeper", "null" }, { "request.body.list[1]", "20" },
-		{ "request.body.list[9]", "null" }, { "request.body.list['0']", "null" }, { "request.body['charge']", "\"ch_1\"" },
-		{ "request.headers['x-one']", "\"1\"" }, { "state.things.a.v", "10" }, { "state.things['a'].v", "10" },
-		{ "state.things[7].v", "70" }, { "state.things.zz", "null" }, { "state.nothing", "null" },
-		{ "int('42')", "42" }, { "int('-42')", "-42" }, { "int('4.2')", "null" }, { "int('')", "null" }, { "int(' 1')", "null" },
-		{ "int('1e3')", "null" }, { "int(1.5)", "null" }, { "int(3)", "3" }, { "int(null, 7)", "7" }, { "int('x', 'y')", "\"y\"" },
-		{ "int(true)", "null" }, { "int('9007199254740993')", "null" }, { "int('-')", "null" }, { "int('+1')", "null" },
-		{ "str(12)", "\"12\"" }, { "str(null)", "\"\"" }, { "str(request.body.list)", "\"[10,20]\"" }, { "str(1.25)", "\"1.25\"" },
-		{ "lower('AbC\\u00c9')", "\"abc\xc3\x89\"" }, { "lower(1)", "null" }, { "len('h\\u00e9')", "2" },
-		{ "len(request.body.list)", "2" }, { "len(state.things)", "3" }, { "len(null)", "null" }, { "len(request.body)", "3" },
-		{ "has(request.body.charge)", "true" }, { "has(request.body.zz)", "false" }, { "has('')", "true" },
-		{ "1 == 1", "true" }, { "1 == '1'", "false" }, { "null == request.zz", "true" }, { "request.body == request.body", "false" },
-		{ "request.body != request.body", "true" }, { "true == true", "true" }, { "'a' < 'b'", "true" }, { "'b' < 1", "false" },
-		{ "null < 1", "false" }, { "null >= null", "false" }, { "2 >= 2", "true" }, { "1 != 2", "true" },
-		{ "true and 1", "false" }, { "1 or true", "true" }, { "not 1", "true" }, { "not true", "false" }, { "1 or 2", "false" },
+		{ "request.body.charge", "\"ch_1\"" },
+		{ "request.body.missing.deeper", "null" },
+		{ "request.body.list[1]", "20" },
+		{ "request.body.list[9]", "null" },
+		{ "request.body.list['0']", "null" },
+		{ "request.body['charge']", "\"ch_1\"" },
+		{ "request.headers['x-one']", "\"1\"" },
+		{ "state.things.a.v", "10" },
+		{ "state.things['a'].v", "10" },
+		{ "state.things[7].v", "70" },
+		{ "state.things.zz", "null" },
+		{ "state.nothing", "null" },
+		{ "int('42')", "42" },
+		{ "int('-42')", "-42" },
+		{ "int('4.2')", "null" },
+		{ "int('')", "null" },
+		{ "int(' 1')", "null" },
+		{ "int('1e3')", "null" },
+		{ "int(1.5)", "null" },
+		{ "int(3)", "3" },
+		{ "int(null, 7)", "7" },
+		{ "int('x', 'y')", "\"y\"" },
+		{ "int(true)", "null" },
+		{ "int('9007199254740993')", "null" },
+		{ "int('-')", "null" },
+		{ "int('+1')", "null" },
+		{ "str(12)", "\"12\"" },
+		{ "str(null)", "\"\"" },
+		{ "str(request.body.list)", "\"[10,20]\"" },
+		{ "str(1.25)", "\"1.25\"" },
+		{ "lower('AbC\\u00c9')", "\"abc\xc3\x89\"" },
+		{ "lower(1)", "null" },
+		{ "len('h\\u00e9')", "2" },
+		{ "len(request.body.list)", "2" },
+		{ "len(state.things)", "3" },
+		{ "len(null)", "null" },
+		{ "len(request.body)", "3" },
+		{ "has(request.body.charge)", "true" },
+		{ "has(request.body.zz)", "false" },
+		{ "has('')", "true" },
+		{ "1 == 1", "true" },
+		{ "1 == '1'", "false" },
+		{ "null == request.zz", "true" },
+		{ "request.body == request.body", "false" },
+		{ "request.body != request.body", "true" },
+		{ "true == true", "true" },
+		{ "'a' < 'b'", "true" },
+		{ "'b' < 1", "false" },
+		{ "null < 1", "false" },
+		{ "null >= null", "false" },
+		{ "2 >= 2", "true" },
+		{ "1 != 2", "true" },
+		{ "true and 1", "false" },
+		{ "1 or true", "true" },
+		{ "not 1", "true" },
+		{ "not true", "false" },
+		{ "1 or 2", "false" },
 		{ "not null == null", "false" },
-		{ "count(state.things, 'v', 10)", "1" }, { "count(state.things, 'kind', 'x')", "2" }, { "count(state.things, 1, 1)", "null" },
-		{ "count(null, 'a', 1)", "null" }, { "sum(state.things, 'v')", "100" }, { "sum(state.things, 'v', 'kind', 'x')", "80" },
-		{ "sum(state.things, 'kind')", "null" }, { "sum(state.things, 'none')", "0" }, { "sum(request.body.rows, 'n')", "3" },
-		{ "row.v + 1", "6" }, { "now", "1790000000000" }, { "seed", "4211" }, { "vars.mode", "\"on\"" }, { "vars.zz", "null" },
-		{ "state", "null" }, { "request.body.list", "[10,20]" }, { "unbound", "null" },
+		{ "count(state.things, 'v', 10)", "1" },
+		{ "count(state.things, 'kind', 'x')", "2" },
+		{ "count(state.things, 1, 1)", "null" },
+		{ "count(null, 'a', 1)", "null" },
+		{ "sum(state.things, 'v')", "100" },
+		{ "sum(state.things, 'v', 'kind', 'x')", "80" },
+		{ "sum(state.things, 'kind')", "null" },
+		{ "sum(state.things, 'none')", "0" },
+		{ "sum(request.body.rows, 'n')", "3" },
+		{ "row.v + 1", "6" },
+		{ "now", "1790000000000" },
+		{ "seed", "4211" },
+		{ "vars.mode", "\"on\"" },
+		{ "vars.zz", "null" },
+		{ "state", "null" },
+		{ "request.body.list", "[10,20]" },
+		{ "unbound", "null" },
 		{ "state.others", "[]" },
 	};
 
@@ -179,17 +238,26 @@ main(void)
 	state_init(&state, &budget, 16u << 20);
 	things = state_add_collection(&state, "things");
 	state_add_collection(&state, "others");
-	if (things == NULL || state_create(&state, things, "a", cJSON_Parse("{\"id\":\"a\",\"v\":10,\"kind\":\"x\"}"), &r) < 0 ||
+	if (things == NULL ||
+	    state_create(&state, things, "a", cJSON_Parse("{\"id\":\"a\",\"v\":10,\"kind\":\"x\"}"), &r) < 0 ||
 	    state_create(&state, things, "b", cJSON_Parse("{\"id\":\"b\",\"v\":20}"), &r) < 0 ||
 	    state_create(&state, things, "7", cJSON_Parse("{\"id\":\"7\",\"v\":70,\"kind\":\"x\"}"), &r) < 0 ||
 	    state_set(&state, "mode", cJSON_CreateString("on")) < 0)
 		return 1;
 	state_keep(&state);
 	bound[0] = (struct bound){ .name = "row", .row = cJSON_Parse("{\"id\":\"r\",\"v\":5}") };
-	eval = (struct eval){ .state = &state, .bound = bound, .bound_len = 1, .arena = &arena, .now = 1790000000000.0, .seed = 4211,
-			      .draw = draw,
-			      .request = cJSON_Parse("{\"body\":{\"charge\":\"ch_1\",\"list\":[10,20],\"rows\":[{\"n\":1},{\"n\":2},{}]},"
-						     "\"headers\":{\"x-one\":\"1\"}}") };
+	eval = (struct eval){
+		.state = &state,
+		.bound = bound,
+		.bound_len = 1,
+		.arena = &arena,
+		.now = 1790000000000.0,
+		.seed = 4211,
+		.draw = draw,
+		.request = cJSON_Parse(
+			"{\"body\":{\"charge\":\"ch_1\",\"list\":[10,20],\"rows\":[{\"n\":1},{\"n\":2},{}]},"
+			"\"headers\":{\"x-one\":\"1\"}}")
+	};
 	expressions();
 	templates();
 	too_many();

@@ -32,13 +32,32 @@ static void
 valid(void)
 {
 	static const char *const texts[] = {
-		"charge.refunded + int(request.body.amount) <= charge.amount", "request.body.charge", "refund",
-		"int(request.form.amount, charge.amount)", "order.status == 'open'", "len(state.mail.sent) >= 1",
+		"charge.refunded + int(request.body.amount) <= charge.amount",
+		"request.body.charge",
+		"refund",
+		"int(request.form.amount, charge.amount)",
+		"order.status == 'open'",
+		"len(state.mail.sent) >= 1",
 		"not has(request.headers['idempotency-key'])",
-		"sum(state.refunds, 'amount', 'charge', request.form.charge) + 100 <= 4200", "sum(state.refunds, 'amount')",
-		"count(state.refunds, 'charge', charge.id) == 0", "'{{'", "\"a\\\"b\\u00e9\\n\"", "'\\ud83d\\ude00'", "1.5", "0",
-		"not not not true", "id", "now - 1", "seed", "vars.count + 1", "charge['a'][0].b[request.query.x]",
-		"(((((((((((((((1)))))))))))))))", "true and false or null", "charge.amount-1", "request.and.or.not", "\t1 +\n2 ",
+		"sum(state.refunds, 'amount', 'charge', request.form.charge) + 100 <= 4200",
+		"sum(state.refunds, 'amount')",
+		"count(state.refunds, 'charge', charge.id) == 0",
+		"'{{'",
+		"\"a\\\"b\\u00e9\\n\"",
+		"'\\ud83d\\ude00'",
+		"1.5",
+		"0",
+		"not not not true",
+		"id",
+		"now - 1",
+		"seed",
+		"vars.count + 1",
+		"charge['a'][0].b[request.query.x]",
+		"(((((((((((((((1)))))))))))))))",
+		"true and false or null",
+		"charge.amount-1",
+		"request.and.or.not",
+		"\t1 +\n2 ",
 		"9007199254740991",
 	};
 	static const char *const pretty[] = { "str(1)", "lower('A')", "has(null)" };
@@ -100,7 +119,8 @@ invalid(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int r = parse(cases[i].text, &x, &e);
 
-		if (!ok(r == -EPROTO && e.offset == cases[i].offset && strcmp(e.problem, cases[i].problem) == 0 && e.fix[0],
+		if (!ok(r == -EPROTO && e.offset == cases[i].offset && strcmp(e.problem, cases[i].problem) == 0 &&
+				e.fix[0],
 			"refused: %s", cases[i].text))
 			printf("# %d at %zu: %s\n", r, e.offset, e.problem);
 	}

@@ -56,8 +56,8 @@ ask(const char *method, const char *target, const char *extra, const char *body)
 	int status;
 
 	buf_init(&in, 1u << 20);
-	buf_format(&in, "%s %s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: %zu\r\n\r\n", method, target, world.services[0].hosts[0], extra,
-		   strlen(body));
+	buf_format(&in, "%s %s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: %zu\r\n\r\n", method, target,
+		   world.services[0].hosts[0], extra, strlen(body));
 	buf_text(&in, body);
 	if (http_receive(&conn, in.at, in.len) != in.len)
 		return -1;
@@ -91,7 +91,8 @@ says(const char *text)
 }
 
 static const char refunds[] =
-	"{\"name\":\"payments\",\"kind\":\"http\",\"hosts\":[\"payments.internal\"],\"auth\":{\"scheme\":\"bearer\",\"accept\":\"" SECRET "\"},"
+	"{\"name\":\"payments\",\"kind\":\"http\",\"hosts\":[\"payments.internal\"],\"auth\":{\"scheme\":\"bearer\",\"accept\":\"" SECRET
+	"\"},"
 	"\"state\":{\"charges\":[{\"id\":\"ch_1\",\"amount\":4200,\"refunded\":0}],\"refunds\":[]},\"routes\":["
 	"{\"id\":\"refund.create\",\"match\":{\"method\":\"POST\",\"path\":\"/refunds\"},\"do\":["
 	"{\"find\":\"charges\",\"id\":\"{{request.body.charge}}\",\"as\":\"charge\",\"else\":{\"status\":404,\"body\":{\"error\":\"no such charge\"}}},"
@@ -110,26 +111,34 @@ refund_world(void)
 	if (!ok(load(refunds, NULL), "the example's service"))
 		return;
 	is_int(ask("POST", "/refunds", auth, once), 201, "first refund");
-	is_str(body(), "{\"id\":\"u2suk8cmj5x9kg\",\"charge\":\"ch_1\",\"amount\":4200}", "its row, number kept a number, id from the seed");
-	ok(says("\"effects\":[{\"create\":\"/refunds/u2suk8cmj5x9kg\"},{\"increment\":\"/charges/ch_1/refunded\"}]"), "its effects");
+	is_str(body(), "{\"id\":\"u2suk8cmj5x9kg\",\"charge\":\"ch_1\",\"amount\":4200}",
+	       "its row, number kept a number, id from the seed");
+	ok(says("\"effects\":[{\"create\":\"/refunds/u2suk8cmj5x9kg\"},{\"increment\":\"/charges/ch_1/refunded\"}]"),
+	   "its effects");
 	ok(says("\"views\":{\"service\":\"applied\",\"client\":\"told-ok\"}"), "its views");
 	is_int(ask("POST", "/refunds", auth, once), 409, "second refund");
 	is_str(body(), "{\"error\":\"already refunded\"}", "its reply");
-	ok(says("\"resend_of\":0") && says("\"effects\":[]") && says("\"service\":\"rejected\",\"client\":\"told-error\""), "its operation");
+	ok(says("\"resend_of\":0") && says("\"effects\":[]") &&
+		   says("\"service\":\"rejected\",\"client\":\"told-error\""),
+	   "its operation");
 	is_int(ask("POST", "/refunds", auth, "{\"charge\":\"ch_9\",\"amount\":1}"), 404, "unknown charge");
 	is_int(ask("POST", "/refunds", auth, "{\"charge\":{\"a\":1},\"amount\":1}"), 404, "a charge that is an object");
-	is_int(ask("POST", "/refunds", auth, "{\"charge\":\"ch_1\",\"amount\":\"all\"}"), 409, "no amount is no refund");
+	is_int(ask("POST", "/refunds", auth, "{\"charge\":\"ch_1\",\"amount\":\"all\"}"), 409,
+	       "no amount is no refund");
 	is_int(ask("POST", "/refunds", auth, ""), 404, "no body");
 	is_int(ask("GET", "/charges/ch_1", auth, ""), 200, "the charge");
 	is_str(body(), "{\"id\":\"ch_1\",\"amount\":4200,\"refunded\":4200}", "refunded once");
 	is_int(ask("GET", "/charges/ch_1", "", ""), 401, "no credential");
 	is_str(body(), "{\"error\":\"unauthorized\"}", "its reply");
-	ok(strstr(reply.at, "WWW-Authenticate: Bearer") != NULL && says("\"route\":\"charge.get\"") && says("\"service\":\"rejected\""), "its operation");
+	ok(strstr(reply.at, "WWW-Authenticate: Bearer") != NULL && says("\"route\":\"charge.get\"") &&
+		   says("\"service\":\"rejected\""),
+	   "its operation");
 	is_int(ask("GET", "/charges/ch_1", "Authorization: Bearer wrong\r\n", ""), 401, "wrong credential");
 	ok(says("\"authorization\":\"(hidden)\""), "is not shown");
 	is_int(ask("GET", "/charges/ch_1", "Authorization: bearer  " SECRET "\r\n", ""), 200, "scheme in lower case");
 	is_int(ask("POST", "/refund", auth, once), 404, "no such route");
-	ok(strstr(body(), "\"nearest\":\"refund.create\"") != NULL && says("\"unmatched\":true"), "nearest: the one spelt most alike");
+	ok(strstr(body(), "\"nearest\":\"refund.create\"") != NULL && says("\"unmatched\":true"),
+	   "nearest: the one spelt most alike");
 	is_int(ask("DELETE", "/charges/ch_1", auth, ""), 404, "no such method");
 	ok(says("\"difference\":\"the method is DELETE, the route wants GET\""), "and says so");
 	is_int(ask("GET", "/charges/" SECRET "?k=" SECRET, auth, ""), 404, "a secret in the target");
@@ -167,14 +176,17 @@ effects_world(void)
 		return;
 	is_int(ask("POST", "/half", "", ""), 404, "the last effect fails");
 	ask("GET", "/all", "", "");
-	is_str(body(), "{\"a\":[{\"id\":\"1\",\"n\":1,\"list\":[1],\"text\":\"x\"}],\"b\":0,\"n\":0}", "and nothing is half done");
+	is_str(body(), "{\"a\":[{\"id\":\"1\",\"n\":1,\"list\":[1],\"text\":\"x\"}],\"b\":0,\"n\":0}",
+	       "and nothing is half done");
 	is_int(ask("POST", "/whole", "", ""), 202, "all of them");
-	ok(strstr(reply.at, "\r\nX-Made: re_") != NULL && strstr(reply.at, "\r\nEvil") == NULL && strstr(reply.at, "Location: /b/re_") != NULL,
+	ok(strstr(reply.at, "\r\nX-Made: re_") != NULL && strstr(reply.at, "\r\nEvil") == NULL &&
+		   strstr(reply.at, "Location: /b/re_") != NULL,
 	   "headers, on one line each");
-	ok(strstr(body(), "\"n\":3,\"list\":[1,{\"at\":1790000000000}],\"text\":\"re_") != NULL && strstr(body(), "\"new\":[4211]") != NULL &&
-		   strstr(body(), "\"n\":1,\"again\":\"") != NULL,
+	ok(strstr(body(), "\"n\":3,\"list\":[1,{\"at\":1790000000000}],\"text\":\"re_") != NULL &&
+		   strstr(body(), "\"new\":[4211]") != NULL && strstr(body(), "\"n\":1,\"again\":\"") != NULL,
 	   "%s", body());
-	ok(says("{\"append\":\"/a/1/list\"},{\"append\":\"/a/1/new\"},{\"increment\":\"/a/1/n\"},{\"update\":\"/a/1\"},{\"set\":\"/n\"}]"), "effects named");
+	ok(says("{\"append\":\"/a/1/list\"},{\"append\":\"/a/1/new\"},{\"increment\":\"/a/1/n\"},{\"update\":\"/a/1\"},{\"set\":\"/n\"}]"),
+	   "effects named");
 	is_int(ask("POST", "/add/text", "", ""), 400, "increment of a text");
 	is_int(ask("POST", "/append/number", "", ""), 400, "append to a number");
 	is_int(ask("POST", "/rename", "", ""), 400, "an id that changes");
@@ -186,7 +198,8 @@ effects_world(void)
 	is_int(ask("POST", "/send", "", "{\"id\":\"\"}"), 400, "empty id");
 	is_int(ask("POST", "/send", "", "{\"id\":7}"), 202, "a number as id");
 	is_str(body(), "{\"id\":\"7\"}", "becomes text");
-	is_int(ask("POST", "/send", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b"), 202, "create from a form");
+	is_int(ask("POST", "/send", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b"), 202,
+	       "create from a form");
 	ok(strstr(body(), "\"a\":\"b\"}") != NULL, "with its fields");
 	is_int(ask("POST", "/guard", "Idempotency-Key: k1\r\n", ""), 200, "guard holds");
 	is_str(body(), "{\"key\":\"k1\"}", "first route");
@@ -224,13 +237,20 @@ limits_and_schemes(void)
 	ok(world.budget.lost > 0 && says("\"service\":\"rejected\""), "counted");
 	is_int(ask("GET", "/a", "", ""), 200, "reading goes on");
 	unload();
-	load("{\"name\":\"b\",\"kind\":\"http\",\"hosts\":[\"b.internal\"],\"auth\":{\"scheme\":\"basic\",\"accept\":\"svc:" SECRET "\"},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"}}]}", NULL);
-	is_int(ask("GET", "/", "Authorization: Basic c3ZjOmF0X3Rlc3RfMDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY=\r\n", ""), 200, "basic");
+	load("{\"name\":\"b\",\"kind\":\"http\",\"hosts\":[\"b.internal\"],\"auth\":{\"scheme\":\"basic\",\"accept\":\"svc:" SECRET
+	     "\"},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"}}]}",
+	     NULL);
+	is_int(ask("GET", "/", "Authorization: Basic c3ZjOmF0X3Rlc3RfMDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY=\r\n",
+		   ""),
+	       200, "basic");
 	ok(says("\"authorization\":\"Basic svc:{{secret.payments}}\""), "secret named in base64");
 	is_int(ask("GET", "/", "Authorization: Basic c3ZjOndyb25n\r\n", ""), 401, "basic, wrong");
-	ok(strstr(reply.at, "WWW-Authenticate: Basic") != NULL && says("\"authorization\":\"(hidden)\""), "asked for, hidden");
+	ok(strstr(reply.at, "WWW-Authenticate: Basic") != NULL && says("\"authorization\":\"(hidden)\""),
+	   "asked for, hidden");
 	unload();
-	load("{\"name\":\"h\",\"kind\":\"http\",\"hosts\":[\"h.internal\"],\"auth\":{\"scheme\":\"header\",\"header\":\"X-Token\",\"accept\":\"" SECRET "\"},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"}}]}", NULL);
+	load("{\"name\":\"h\",\"kind\":\"http\",\"hosts\":[\"h.internal\"],\"auth\":{\"scheme\":\"header\",\"header\":\"X-Token\",\"accept\":\"" SECRET
+	     "\"},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"}}]}",
+	     NULL);
 	is_int(ask("GET", "/", "x-token: " SECRET "\r\n", ""), 200, "header");
 	ok(says("\"x-token\":\"{{secret.payments}}\""), "named");
 	is_int(ask("GET", "/", "X-Token: nope\r\n", ""), 401, "header, wrong");
@@ -244,16 +264,26 @@ refused_worlds(void)
 	static const char *const bad[][2] = {
 		{ "{\"name\":\"x\",\"kind\":\"llm\",\"hosts\":[\"x\"]}", "kind must be http" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"faults\":1}", "not supported" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[{\"id\":\"1\"},{\"v\":1}]}}", "/services/0/state/a/1: a row is an object with a string" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[{\"id\":\"1\"},{\"id\":\"1\"}]}}", "/services/0/state/a/1: a second row" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"do\":[{\"find\":\"a\",\"id\":\"1\"}]}]}", "no collection" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[]},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"do\":[{\"create\":\"a\"},{\"find\":\"a\",\"id\":\"1\"}]}]}", "stand before the first change" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"when\":\"chrage\"}]}", "unknown name 'chrage'" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/a{b}\"}}]}", "whole segment" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"body\":[\"{{nope}}\"]}}]}", "/services/0/routes/0/reply/body/0: unknown name" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"status\":99}}]}", "status must be" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}}]}", "may not be set" },
-		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"emit\":[]}]}", "not supported" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[{\"id\":\"1\"},{\"v\":1}]}}",
+		  "/services/0/state/a/1: a row is an object with a string" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[{\"id\":\"1\"},{\"id\":\"1\"}]}}",
+		  "/services/0/state/a/1: a second row" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"do\":[{\"find\":\"a\",\"id\":\"1\"}]}]}",
+		  "no collection" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[]},\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"do\":[{\"create\":\"a\"},{\"find\":\"a\",\"id\":\"1\"}]}]}",
+		  "stand before the first change" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"when\":\"chrage\"}]}",
+		  "unknown name 'chrage'" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/a{b}\"}}]}",
+		  "whole segment" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"body\":[\"{{nope}}\"]}}]}",
+		  "/services/0/routes/0/reply/body/0: unknown name" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"status\":99}}]}",
+		  "status must be" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}}]}",
+		  "may not be set" },
+		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"emit\":[]}]}",
+		  "not supported" },
 		{ "{\"name\":\"x\",\"name\":\"y\"}", "" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"auth\":{\"scheme\":\"bearer\"}}", "accept" },
 	};
@@ -263,7 +293,10 @@ refused_worlds(void)
 		char error[300], text[2000];
 		int r;
 
-		snprintf(text, sizeof(text), "{\"run\":{\"id\":\"r\",\"seed\":1,\"start_ms\":1},\"limits\":{\"operations\":10,\"state_bytes\":100000},\"services\":[%s]}", bad[i][0]);
+		snprintf(
+			text, sizeof(text),
+			"{\"run\":{\"id\":\"r\",\"seed\":1,\"start_ms\":1},\"limits\":{\"operations\":10,\"state_bytes\":100000},\"services\":[%s]}",
+			bad[i][0]);
 		r = world_read(&world, text, strlen(text), key, error, sizeof(error));
 		if (!ok(r < 0 && strstr(error, bad[i][1]) != NULL, "refused: %s", bad[i][1]))
 			printf("# %d %s\n", r, error);

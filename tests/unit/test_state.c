@@ -45,16 +45,20 @@ basics(void)
 	is_int(state_create(&s, c, "a", row("a", 3), &a), -EEXIST, "not twice");
 	state_keep(&s);
 	ok(c->first == b && b->after == a, "in order of creation");
-	is_str(dump(&s), "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"a\",\"v\":2},{\"id\":\"b\",\"v\":1}]}}",
+	is_str(dump(&s),
+	       "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"a\",\"v\":2},{\"id\":\"b\",\"v\":1}]}}",
 	       "dumped in order of id");
 	is_int(state_replace(&s, c, b, row("b", 9)), 0, "replace");
 	is_int(state_delete(&s, c, a), 0, "delete");
 	is_int(state_create(&s, c, "c", row("c", 4), &a), 0, "create c");
 	is_int(state_set(&s, "n", cJSON_CreateNumber(1)), 0, "set a variable");
-	is_str(dump(&s), "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"b\",\"v\":9},{\"id\":\"c\",\"v\":4}]},\"variables\":{\"n\":1}}",
+	is_str(dump(&s),
+	       "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"b\",\"v\":9},{\"id\":\"c\",\"v\":4}]},\"variables\":{\"n\":1}}",
 	       "all done");
 	state_undo(&s);
-	is_str(dump(&s), "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"a\",\"v\":2},{\"id\":\"b\",\"v\":1}]}}", "all undone");
+	is_str(dump(&s),
+	       "{\"service\":\"s\",\"collections\":{\"things\":[{\"id\":\"a\",\"v\":2},{\"id\":\"b\",\"v\":1}]}}",
+	       "all undone");
 	ok(c->first == b && c->last == collection_row(&s, c, "a"), "in the old order");
 	state_wipe(&s);
 }

@@ -173,14 +173,18 @@ replies(void)
 	stop(&t);
 	for (int i = 0; i < 11; i++)
 		ok(status(&t, i) == want[i], "reply %d is %d, wanted %d", i, status(&t, i), want[i]);
-	ok(has(&t.out, "{\"what\":\"a b\",\"q\":{\"x\":[\"1\",\"2\"],\"y\":\"A b\"},\"form\":{},\"body\":{\"a\":[1]}}"), "path, query and chunked body");
+	ok(has(&t.out, "{\"what\":\"a b\",\"q\":{\"x\":[\"1\",\"2\"],\"y\":\"A b\"},\"form\":{},\"body\":{\"a\":[1]}}"),
+	   "path, query and chunked body");
 	ok(has(&t.out, "\"form\":{\"a\":\"1\",\"b[]\":\"\"},\"body\":null"), "form");
 	ok(has(&t.out, "\r\n\r\n[{\"id\":\"o2\",\"n\":2}]"), "filtered list");
 	ok(has(&t.out, "\r\n\r\n{\"id\":\"o2\",\"n\":2,\"m\":3}"), "merged");
 	ok(has(&t.ops, "\"accept\":\"a, b\""), "repeated header joined");
 	ok(has(&t.ops, "\"authorization\":\"Bearer {{secret.key}}\"") && !has(&t.ops, "secretsecret"), "secret named");
-	ok(has(&t.ops, "\"effects\":[{\"create\":\"/orders/o2\"}]") && has(&t.ops, "\"effects\":[{\"delete\":\"/orders/o1\"}]"), "effects");
-	ok(has(&t.out, "Content-Length: 17\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\nHTTP/1.1 200"), "HEAD has a length and no body");
+	ok(has(&t.ops, "\"effects\":[{\"create\":\"/orders/o2\"}]") &&
+		   has(&t.ops, "\"effects\":[{\"delete\":\"/orders/o1\"}]"),
+	   "effects");
+	ok(has(&t.out, "Content-Length: 17\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\nHTTP/1.1 200"),
+	   "HEAD has a length and no body");
 	done(&t);
 }
 
@@ -202,12 +206,20 @@ refused(void)
 		{ "no Host", "GET /orders HTTP/1.1\r\n\r\n", 400 },
 		{ "two Hosts", "GET /orders HTTP/1.1\r\nHost: shop.internal\r\nHost: shop.internal\r\n\r\n", 400 },
 		{ "other Host", "GET /orders HTTP/1.1\r\nHost: other.internal\r\n\r\n", 421 },
-		{ "length and chunked", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
-		{ "two lengths", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400 },
-		{ "negative length", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: -3\r\n\r\nabc", 400 },
-		{ "huge length", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 8388609\r\n\r\n", 413 },
-		{ "unknown coding", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nTransfer-Encoding: gzip\r\n\r\n", 400 },
-		{ "chunk size", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400 },
+		{ "length and chunked",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+		  400 },
+		{ "two lengths",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+		  400 },
+		{ "negative length", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: -3\r\n\r\nabc",
+		  400 },
+		{ "huge length", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 8388609\r\n\r\n",
+		  413 },
+		{ "unknown coding", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nTransfer-Encoding: gzip\r\n\r\n",
+		  400 },
+		{ "chunk size",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400 },
 		{ "HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400 },
 		{ "HTTP/1.2", "GET /orders HTTP/1.2\r\nHost: shop.internal\r\n\r\n", 400 },
 		{ "unknown method", "FROB /orders HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 400 },
@@ -215,13 +227,21 @@ refused(void)
 		{ "NUL in path", "GET /orders/%00 HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 400 },
 		{ "not UTF-8", "GET /orders/%ff HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 400 },
 		{ "CONNECT", "CONNECT shop.internal:80 HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 400 },
-		{ "expectation", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nExpect: x\r\nContent-Length: 1\r\n\r\n", 417 },
-		{ "malformed JSON", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{]", 400 },
-		{ "duplicate key", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"a\":1,\"a\":2}", 400 },
+		{ "expectation",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nExpect: x\r\nContent-Length: 1\r\n\r\n", 417 },
+		{ "malformed JSON",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{]",
+		  400 },
+		{ "duplicate key",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"a\":1,\"a\":2}",
+		  400 },
 		{ "no object", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 2\r\n\r\n[]", 400 },
-		{ "taken id", "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 11\r\n\r\n{\"id\":\"o1\"}", 409 },
-		{ "missing row", "PATCH /orders/zz HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 2\r\n\r\n{}", 404 },
-		{ "other id", "PUT /orders/o1 HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 10\r\n\r\n{\"id\":\"x\"}", 400 },
+		{ "taken id",
+		  "POST /orders HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 11\r\n\r\n{\"id\":\"o1\"}", 409 },
+		{ "missing row", "PATCH /orders/zz HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 2\r\n\r\n{}",
+		  404 },
+		{ "other id",
+		  "PUT /orders/o1 HTTP/1.1\r\nHost: shop.internal\r\nContent-Length: 10\r\n\r\n{\"id\":\"x\"}", 400 },
 		{ "OPTIONS", "OPTIONS /orders HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 404 },
 		{ "trailing slash", "GET /orders/ HTTP/1.1\r\nHost: shop.internal\r\n\r\n", 404 },
 	};
@@ -232,7 +252,8 @@ refused(void)
 		give(&t, cases[i].text, strcmp(cases[i].name, "NUL") == 0 ? 24 : strlen(cases[i].text));
 		http_input_ended(&t.conn);
 		stop(&t);
-		if (cases[i].status != 0 && !ok(status(&t, 0) == cases[i].status && has(&t.ops, "\"n\":0"), "%s: %d", cases[i].name, cases[i].status))
+		if (cases[i].status != 0 && !ok(status(&t, 0) == cases[i].status && has(&t.ops, "\"n\":0"), "%s: %d",
+						cases[i].name, cases[i].status))
 			printf("# %d\n# %s\n", status(&t, 0), t.ops.at);
 		if (cases[i].status == 0)
 			ok(has(&t.ops, "\"route\":null"), "%s: recorded", cases[i].name);
@@ -279,7 +300,8 @@ endings(void)
 	http_input_ended(&t.conn);
 	stop(&t);
 	is_int(status(&t, 0), 0, "cut off within the body: no reply");
-	ok(has(&t.ops, "\"service\":\"not-reached\",\"client\":\"told-nothing\"") && has(&t.ops, "\"unmatched\":false"), "recorded as not reached");
+	ok(has(&t.ops, "\"service\":\"not-reached\",\"client\":\"told-nothing\"") && has(&t.ops, "\"unmatched\":false"),
+	   "recorded as not reached");
 	done(&t);
 
 	start(&t, 1000);
@@ -290,13 +312,16 @@ endings(void)
 	done(&t);
 
 	start(&t, 1000);
-	ok(http_receive(&t.conn, create, sizeof(create) - 1) == sizeof(create) - 1 && !http_is_closing(&t.conn), "a create");
+	ok(http_receive(&t.conn, create, sizeof(create) - 1) == sizeof(create) - 1 && !http_is_closing(&t.conn),
+	   "a create");
 	http_wipe(&t.conn);
-	ok(ops_take(&t.core.ops, &t.ops) && has(&t.ops, "\"service\":\"applied\",\"client\":\"told-nothing\""), "whose reply never left");
+	ok(ops_take(&t.core.ops, &t.ops) && has(&t.ops, "\"service\":\"applied\",\"client\":\"told-nothing\""),
+	   "whose reply never left");
 	done(&t);
 
 	start(&t, 1);
-	say(&t, "GET /orders HTTP/1.1\r\nHost: shop.internal\r\n\r\nDELETE /orders/o1 HTTP/1.1\r\nHost: shop.internal\r\n\r\n");
+	say(&t,
+	    "GET /orders HTTP/1.1\r\nHost: shop.internal\r\n\r\nDELETE /orders/o1 HTTP/1.1\r\nHost: shop.internal\r\n\r\n");
 	stop(&t);
 	ok(status(&t, 0) == 200 && status(&t, 1) == 503, "beyond limits.operations: 503");
 	ok(t.core.ops.refused == 1 && t.world.services[0].state.collections->rows_len == 1, "counted, without effect");
