@@ -45,9 +45,17 @@ void
 arm_report(struct run *r, unsigned phase, const struct fw_failure *failure)
 {
 	struct evidence e = {
-		.phase = phase, .sandbox = r->sandbox, .af_unix = r->af_unix || !r->sandbox, .room = &r->room, .locks = r->locks,
-		.locks_len = r->locks_len, .uid = r->policy.workflow_uid, .gid = r->policy.workflow_gid, .attempts = r->attempts,
-		.attempts_len = r->attempts_len, .failure = failure,
+		.phase = phase,
+		.sandbox = r->sandbox,
+		.af_unix = r->af_unix || !r->sandbox,
+		.room = &r->room,
+		.locks = r->locks,
+		.locks_len = r->locks_len,
+		.uid = r->policy.workflow_uid,
+		.gid = r->policy.workflow_gid,
+		.attempts = r->attempts,
+		.attempts_len = r->attempts_len,
+		.failure = failure,
 	};
 	struct writer w;
 
@@ -122,11 +130,12 @@ attempts_try(struct run *r)
 		return 0;
 	r->fw_failure = (struct fw_failure){ .step = "drop", .err = -e };
 	snprintf(r->fw_failure.text, sizeof(r->fw_failure.text),
-		 e == -EPERM && r->attempts_len ? "a call that the workflow must not be able to make was not refused" :
-						  "a test child could not become the workflow");
+		 e == -EPERM && r->attempts_len ? "a call that the workflow must not be able to make was not refused"
+						: "a test child could not become the workflow");
 	for (unsigned i = 0; i < r->attempts_len; i++)
 		if (!r->attempts[i].refused)
-			snprintf(r->fw_failure.text, sizeof(r->fw_failure.text), "not refused: %s", r->attempts[i].what);
+			snprintf(r->fw_failure.text, sizeof(r->fw_failure.text), "not refused: %s",
+				 r->attempts[i].what);
 	return lock_failed(r, "drop");
 }
 
@@ -175,8 +184,10 @@ arm_sandbox(struct run *r)
 		return -1;
 	if (r->room.exists && lock_install(r, FW_INNER) < 0)
 		return -1;
-	r->reaper = (struct reaper){ .way = r->room.exists ? REAPER_ROOM : REAPER_UID, .room_init = r->room.init,
-				     .uid = r->policy.workflow_uid, .gid = r->policy.workflow_gid };
+	r->reaper = (struct reaper){ .way = r->room.exists ? REAPER_ROOM : REAPER_UID,
+				     .room_init = r->room.init,
+				     .uid = r->policy.workflow_uid,
+				     .gid = r->policy.workflow_gid };
 	return locks_prove(r) < 0 ? -1 : attempts_try(r);
 }
 
@@ -309,10 +320,19 @@ void
 arm_spawn(struct run *r)
 {
 	struct spawn_request q = {
-		.argv = r->exec.argv, .envp = r->exec.envp, .stdout_fd = r->output.write_fd, .stderr_fd = r->errors.write_fd,
-		.root = r->policy.app_dir, .cwd = r->exec.cwd, .sandbox = r->sandbox, .hide = r->room.exists,
-		.uid = r->policy.workflow_uid, .gid = r->policy.workflow_gid, .files = r->policy.files,
-		.processes = r->sandbox ? r->policy.pids : 0, .filter = &r->filter,
+		.argv = r->exec.argv,
+		.envp = r->exec.envp,
+		.stdout_fd = r->output.write_fd,
+		.stderr_fd = r->errors.write_fd,
+		.root = r->policy.app_dir,
+		.cwd = r->exec.cwd,
+		.sandbox = r->sandbox,
+		.hide = r->room.exists,
+		.uid = r->policy.workflow_uid,
+		.gid = r->policy.workflow_gid,
+		.files = r->policy.files,
+		.processes = r->sandbox ? r->policy.pids : 0,
+		.filter = &r->filter,
 	};
 	uint64_t most = r->policy.output_bytes + OUTPUT_SLACK;
 	struct spawn_failure f = { EXEC_FDS, EIO };

@@ -22,12 +22,36 @@ try_socket(int family, int type, int protocol)
 {
 	return socket(family, type | SOCK_CLOEXEC, protocol);
 }
-static long try_vsock(void) { return try_socket(40, SOCK_STREAM, 0); }
-static long try_packet(void) { return try_socket(17, SOCK_RAW, 0x0300); }
-static long try_raw4(void) { return try_socket(AF_INET, SOCK_RAW, 1); }
-static long try_raw6(void) { return try_socket(AF_INET6, SOCK_RAW, 58); }
-static long try_mptcp(void) { return try_socket(AF_INET, SOCK_STREAM, 262); }
-static long try_netfilter(void) { return try_socket(16, SOCK_RAW, 12); }
+static long
+try_vsock(void)
+{
+	return try_socket(40, SOCK_STREAM, 0);
+}
+static long
+try_packet(void)
+{
+	return try_socket(17, SOCK_RAW, 0x0300);
+}
+static long
+try_raw4(void)
+{
+	return try_socket(AF_INET, SOCK_RAW, 1);
+}
+static long
+try_raw6(void)
+{
+	return try_socket(AF_INET6, SOCK_RAW, 58);
+}
+static long
+try_mptcp(void)
+{
+	return try_socket(AF_INET, SOCK_STREAM, 262);
+}
+static long
+try_netfilter(void)
+{
+	return try_socket(16, SOCK_RAW, 12);
+}
 static long
 try_uring(void)
 {
@@ -35,11 +59,31 @@ try_uring(void)
 
 	return syscall(425, 1u, params);
 }
-static long try_userns(void) { return unshare(CLONE_NEWUSER); }
-static long try_netns(void) { return unshare(CLONE_NEWNET); }
-static long try_mount(void) { return mount("tmpfs", "/tmp", "tmpfs", 0, NULL); }
-static long try_setuid(void) { return setresuid(0, 0, 0); }
-static long try_setgid(void) { return setresgid(0, 0, 0); }
+static long
+try_userns(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+static long
+try_netns(void)
+{
+	return unshare(CLONE_NEWNET);
+}
+static long
+try_mount(void)
+{
+	return mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
+}
+static long
+try_setuid(void)
+{
+	return setresuid(0, 0, 0);
+}
+static long
+try_setgid(void)
+{
+	return setresgid(0, 0, 0);
+}
 static long
 try_ptrace(void)
 {

@@ -9,9 +9,9 @@
 #define ATTEMPTS_MAX 16u
 
 struct attempt {
-	const char *what;    /* static: "socket AF_VSOCK" */
+	const char *what; /* static: "socket AF_VSOCK" */
 	bool refused;
-	int err;             /* positive errno of the refusal */
+	int err; /* positive errno of the refusal */
 };
 typedef int attempt_enter_fn(void *arg); /* in the child, still root: become the workflow.  0 or -errno */
 

@@ -34,9 +34,16 @@ int
 audit_nft(enum fw_lock_kind lock)
 {
 	static const struct fw_params plain = {
-		.family = FW_INET, .reject = true, .log = true, .ipv6 = true, .uid_workflow = 1000, .uid_twins = 991,
+		.family = FW_INET,
+		.reject = true,
+		.log = true,
+		.ipv6 = true,
+		.uid_workflow = 1000,
+		.uid_twins = 991,
 		.own_len = 3, /* of the pair that firewall/ makes where there is no route */
-		.own = { { 4, { 198, 18, 255, 1 } }, { 6, { 0xfd, 0, 0, 0xa7, [15] = 1 } }, { 6, { 0xfe, 0x80, [15] = 0xa7 } } },
+		.own = { { 4, { 198, 18, 255, 1 } },
+			 { 6, { 0xfd, 0, 0, 0xa7, [15] = 1 } },
+			 { 6, { 0xfe, 0x80, [15] = 0xa7 } } },
 	};
 	struct fw_params p = plain;
 	int len;
@@ -118,7 +125,8 @@ audit_summary(bool json)
 static bool
 finding(bool good, const char *what, const char *found, const char *fix)
 {
-	printf("%s  %s: %s%s%s\n", good ? "ok  " : "FAIL", what, found, good || !fix[0] ? "" : "\n      fix: ", good ? "" : fix);
+	printf("%s  %s: %s%s%s\n", good ? "ok  " : "FAIL", what, found,
+	       good || !fix[0] ? "" : "\n      fix: ", good ? "" : fix);
 	return good;
 }
 
@@ -160,9 +168,12 @@ audit_doctor(void)
 	(void)finding(true, "kernel", found, "");
 	good &= finding(geteuid() == 0, "root", geteuid() == 0 ? "uid 0 here" : "not uid 0",
 			"the guest must start as root of its sandbox; agenttwin-host does that");
-	good &= finding(admin, "CAP_NET_ADMIN", admin ? "held" : "missing", "give the sandbox CAP_NET_ADMIN (docker: --cap-add NET_ADMIN)");
-	good &= finding(has_netfilter(found, sizeof(found)), "nf_tables", found, "a kernel with nf_tables is needed; without it nothing runs");
-	good &= finding(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0, "seccomp", "available", "a kernel with seccomp filters is needed");
+	good &= finding(admin, "CAP_NET_ADMIN", admin ? "held" : "missing",
+			"give the sandbox CAP_NET_ADMIN (docker: --cap-add NET_ADMIN)");
+	good &= finding(has_netfilter(found, sizeof(found)), "nf_tables", found,
+			"a kernel with nf_tables is needed; without it nothing runs");
+	good &= finding(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0, "seccomp", "available",
+			"a kernel with seccomp filters is needed");
 	if (!may_unshare(CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC))
 		printf("note  inner room: namespaces are refused here; the first lock must hold alone\n");
 	else

@@ -11,15 +11,16 @@
 #include "proto/frame.h"
 
 struct bundle {
-	pid_t pid;                   /* of the writer, 0 none */
-	int fd;                      /* SEQPACKET to it, -1 none */
-	char problem[300];           /* why it failed, printable text, or "" */
+	pid_t pid;         /* of the writer, 0 none */
+	int fd;            /* SEQPACKET to it, -1 none */
+	char problem[300]; /* why it failed, printable text, or "" */
 };
 /* Starts the writer beneath folder.  sandbox: as uid and gid; else as the caller. */
 int bundle_start(struct bundle *b, const char *folder, bool sandbox, uint32_t uid, uint32_t gid)
 	__attribute__((warn_unused_result, nonnull));
 /* Hands one FILE or DATA body on, unread.  -EPROTO with b->problem when the writer refused an earlier one. */
-int bundle_put(struct bundle *b, uint8_t type, const void *body, size_t len) __attribute__((warn_unused_result, nonnull));
+int bundle_put(struct bundle *b, uint8_t type, const void *body, size_t len)
+	__attribute__((warn_unused_result, nonnull));
 /* COMMIT came: waits until all is written and verified, and for the writer's end. */
 int bundle_finish(struct bundle *b) __attribute__((warn_unused_result, nonnull));
 /* Kills the writer if there is one; b may be used after bundle_start failed. */

@@ -18,14 +18,14 @@
 #include "proto/plan.h"
 
 struct writing {
-	int dir;                 /* the application's folder */
-	int fd;                  /* the present file, -1 none */
-	uint64_t left;           /* bytes of it that are still to come */
+	int dir;       /* the application's folder */
+	int fd;        /* the present file, -1 none */
+	uint64_t left; /* bytes of it that are still to come */
 	uint32_t entries;
 	uint64_t bytes;
-	uint8_t want[32];        /* its digest */
+	uint8_t want[32]; /* its digest */
 	struct sha256 hash;
-	struct timespec times[2];/* of every file: the run's start */
+	struct timespec times[2]; /* of every file: the run's start */
 	char path[BUNDLE_PATH_MAX + 1];
 	char *problem;
 	size_t problem_size;
@@ -182,8 +182,8 @@ bundle_write(int fd, int dir, char *problem, size_t problem_size)
 		if (r == 0 && packet[0] == FRAME_COMMIT)
 			return 0;
 		if (r == 0)
-			r = packet[0] == FRAME_FILE ? file_begin(&w, packet + 1, (size_t)n - 1) :
-						      file_data(&w, packet + 1, (size_t)n - 1);
+			r = packet[0] == FRAME_FILE ? file_begin(&w, packet + 1, (size_t)n - 1)
+						    : file_data(&w, packet + 1, (size_t)n - 1);
 	}
 	if (w.fd >= 0)
 		close(w.fd);

@@ -90,8 +90,8 @@ is_way_back(void)
 {
 	gid_t none = 0;
 
-	return setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setresuid(0, 0, 0) == 0 || setresgid((gid_t)-1, 0, (gid_t)-1) == 0 ||
-	       setresgid(0, 0, 0) == 0 || setgroups(1, &none) == 0;
+	return setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setresuid(0, 0, 0) == 0 ||
+	       setresgid((gid_t)-1, 0, (gid_t)-1) == 0 || setresgid(0, 0, 0) == 0 || setgroups(1, &none) == 0;
 }
 
 int

@@ -115,8 +115,8 @@ probes(struct writer *w, const struct fw_lock *l, unsigned phase)
 		comma(w, i > 0);
 		write_text(w, "{");
 		key_text(w, "what", p->what);
-		write_format(w, ",\"verdict\":\"%s\",\"packets\":%u,\"denied\":%u,\"escaped\":%u,\"errno\":", fw_verdict_name(p->verdict),
-			     p->packets, p->denied, p->escaped);
+		write_format(w, ",\"verdict\":\"%s\",\"packets\":%u,\"denied\":%u,\"escaped\":%u,\"errno\":",
+			     fw_verdict_name(p->verdict), p->packets, p->denied, p->escaped);
 		errno_or_null(w, p->err);
 		write_text(w, "}");
 	}
@@ -130,8 +130,9 @@ counters(struct writer *w, const struct fw_counters *c)
 		const char *name;
 		uint64_t value;
 	} all[] = {
-		{ "workflow", c->workflow }, { "twins", c->twins }, { "others", c->others }, { "kernel", c->kernel },
-		{ "input", c->input }, { "forward", c->forward }, { "postrouting", c->postrouting }, { "closed", c->closed },
+		{ "workflow", c->workflow },       { "twins", c->twins },   { "others", c->others },
+		{ "kernel", c->kernel },           { "input", c->input },   { "forward", c->forward },
+		{ "postrouting", c->postrouting }, { "closed", c->closed },
 	};
 
 	write_text(w, "\"counters\":{");
@@ -163,7 +164,8 @@ lock(struct writer *w, const struct fw_lock *l, unsigned phase)
 {
 	static char text[FW_TEXT_MAX];
 
-	write_format(w, "{\"lock\":%d,\"kind\":\"%s\",", (int)l->params.lock, l->params.lock == FW_OUTER ? "outer" : "inner");
+	write_format(w, "{\"lock\":%d,\"kind\":\"%s\",", (int)l->params.lock,
+		     l->params.lock == FW_OUTER ? "outer" : "inner");
 	key_bool(w, "proved", phase ? l->proved_closing : l->proved_opening);
 	write_text(w, ",");
 	key_u64(w, "generation", l->generation);
@@ -344,9 +346,11 @@ evidence_denied(struct writer *w, const struct fw_lock *locks, const struct fw_c
 			recorded += locks[i].denied[k].count;
 	}
 	total = t.workflow + t.twins + t.others + t.postrouting; /* what is logged as well as counted */
-	write_format(w, "{\"total\":{\"workflow\":%llu,\"twins\":%llu,\"others\":%llu,\"kernel\":%llu,\"postrouting\":%llu,\"closed\":%llu}",
-		     (unsigned long long)t.workflow, (unsigned long long)t.twins, (unsigned long long)t.others,
-		     (unsigned long long)t.kernel, (unsigned long long)t.postrouting, (unsigned long long)t.closed);
+	write_format(
+		w,
+		"{\"total\":{\"workflow\":%llu,\"twins\":%llu,\"others\":%llu,\"kernel\":%llu,\"postrouting\":%llu,\"closed\":%llu}",
+		(unsigned long long)t.workflow, (unsigned long long)t.twins, (unsigned long long)t.others,
+		(unsigned long long)t.kernel, (unsigned long long)t.postrouting, (unsigned long long)t.closed);
 	write_format(w, ",\"recorded\":%llu,\"unrecorded\":%llu,", (unsigned long long)recorded,
 		     (unsigned long long)less(total, recorded));
 	key_bool(w, "lossy", lossy);

@@ -13,17 +13,17 @@
 #include "proto/cursor.h"
 
 struct evidence {
-	unsigned phase;                      /* 1 opening, 2 closing, 3 changed */
-	uint8_t policy[32];                  /* digest of both templates; all zero on local */
+	unsigned phase;     /* 1 opening, 2 closing, 3 changed */
+	uint8_t policy[32]; /* digest of both templates; all zero on local */
 	bool sandbox, af_unix;
 	const struct room *room;
-	const struct fw_lock *locks;         /* locks_len of them */
+	const struct fw_lock *locks; /* locks_len of them */
 	unsigned locks_len;
 	uint32_t uid, gid;
-	uint8_t filter[32], filter_twins[32];/* digests of the syscall filters */
-	const struct attempt *attempts;      /* attempts_len of them */
+	uint8_t filter[32], filter_twins[32]; /* digests of the syscall filters */
+	const struct attempt *attempts;       /* attempts_len of them */
 	unsigned attempts_len;
-	const struct fw_failure *failure;    /* NULL none */
+	const struct fw_failure *failure; /* NULL none */
 };
 void evidence_firewall(struct writer *w, const struct evidence *e) __attribute__((nonnull));
 

@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct filter_code) == sizeof(struct sock_filter), "filter
 
 /* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME lies in the exit signal's bits of clone(2). */
 #define CLONE_NAMESPACES 0x7e020000u
-#define TYPE_MASK 0xfu        /* of a socket type: the rest are flags */
+#define TYPE_MASK 0xfu /* of a socket type: the rest are flags */
 #define RESOURCE_CORE 4u
 #define PROT_EXEC_BIT 4u
 #define IOCTL_TIOCSTI 0x5412u

@@ -14,27 +14,36 @@ enum filter_kind {
 };
 enum filter_arch { FILTER_X86_64, FILTER_AARCH64 };
 
-struct filter_code {             /* struct sock_filter of linux/filter.h */
+struct filter_code { /* struct sock_filter of linux/filter.h */
 	uint16_t code;
 	uint8_t jt, jf;
 	uint32_t k;
 };
 struct filter_program {
-	uint16_t len;            /* instructions */
-	bool failed;             /* private: did not fit */
+	uint16_t len; /* instructions */
+	bool failed;  /* private: did not fit */
 	struct filter_code code[FILTER_CODE_MAX];
 };
 
 /* What a table says about one call. */
 enum filter_rule {
-	RULE_EPERM, RULE_ENOSYS, RULE_ALLOW,
-	RULE_SOCKET, RULE_SOCKETPAIR, RULE_CLONE, RULE_IOCTL, RULE_PRLIMIT, RULE_SETRLIMIT, RULE_MKNOD, RULE_MKNODAT,
-	RULE_NO_EXEC,            /* mmap, mprotect: never executable */
+	RULE_EPERM,
+	RULE_ENOSYS,
+	RULE_ALLOW,
+	RULE_SOCKET,
+	RULE_SOCKETPAIR,
+	RULE_CLONE,
+	RULE_IOCTL,
+	RULE_PRLIMIT,
+	RULE_SETRLIMIT,
+	RULE_MKNOD,
+	RULE_MKNODAT,
+	RULE_NO_EXEC, /* mmap, mprotect: never executable */
 };
 struct filter_call {
 	const char *name;
-	int16_t number[2];       /* by enum filter_arch; -1: no such call */
-	uint8_t rule;            /* enum filter_rule */
+	int16_t number[2]; /* by enum filter_arch; -1: no such call */
+	uint8_t rule;      /* enum filter_rule */
 };
 extern const struct filter_call filter_workflow_calls[], filter_twins_calls[]; /* end with a NULL name */
 /* The newest call known to the tables: higher numbers answer ENOSYS to the workflow. */

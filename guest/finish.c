@@ -37,8 +37,10 @@ send_stream(struct run *r, struct tail *t, uint8_t type)
 	while (outbox_has_room(&r->outbox)) {
 		n = tail_read(t, buf);
 		if (t->was_cut && !cut)
-			run_log(r, 2, type == FRAME_STDOUT ? "stdout was truncated by a writer: earlier output may be missing" :
-							     "stderr was truncated by a writer: earlier output may be missing");
+			run_log(r, 2,
+				type == FRAME_STDOUT
+					? "stdout was truncated by a writer: earlier output may be missing"
+					: "stderr was truncated by a writer: earlier output may be missing");
 		if (n < 0) {
 			run_fail(r, END_FAILED, "output", -n, "the workflow's output cannot be read");
 			return true;
@@ -79,7 +81,8 @@ finish_exit(struct run *r)
 	stream_end(r, &r->output, TRUNCATED_STDOUT, &r->exit.stdout_bytes, r->exit.stdout_sha256);
 	stream_end(r, &r->errors, TRUNCATED_STDERR, &r->exit.stderr_bytes, r->exit.stderr_sha256);
 	/* The limit was passed although the end came first by itself: the same outcome, told the same way. */
-	if (r->ended_by == ENDED_ITSELF && (r->exit.stdout_bytes > r->policy.output_bytes || r->exit.stderr_bytes > r->policy.output_bytes))
+	if (r->ended_by == ENDED_ITSELF &&
+	    (r->exit.stdout_bytes > r->policy.output_bytes || r->exit.stderr_bytes > r->policy.output_bytes))
 		r->ended_by = ENDED_OUTPUT_LIMIT;
 	r->exit.ended_by = r->ended_by;
 	writer_init(&w, body, sizeof(body));

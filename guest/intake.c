@@ -50,16 +50,24 @@ section_place(struct run *r, uint8_t section, uint8_t **buf, size_t *size, size_
 {
 	switch (section) {
 	case PLAN_EXEC:
-		*buf = r->exec_buf, *size = sizeof(r->exec_buf), *len = &r->exec_len;
+		*buf = r->exec_buf;
+		*size = sizeof(r->exec_buf);
+		*len = &r->exec_len;
 		return 0;
 	case PLAN_POLICY:
-		*buf = r->policy_buf, *size = sizeof(r->policy_buf), *len = &r->policy_len;
+		*buf = r->policy_buf;
+		*size = sizeof(r->policy_buf);
+		*len = &r->policy_len;
 		return 0;
 	case PLAN_GATE:
-		*buf = r->gate_buf, *size = sizeof(r->gate_buf), *len = &r->gate_len;
+		*buf = r->gate_buf;
+		*size = sizeof(r->gate_buf);
+		*len = &r->gate_len;
 		return 0;
 	case PLAN_TWINS:
-		*buf = r->twins_buf, *size = sizeof(r->twins_buf), *len = &r->twins_len;
+		*buf = r->twins_buf;
+		*size = sizeof(r->twins_buf);
+		*len = &r->twins_len;
 		return 0;
 	default:
 		return -EPROTO;
@@ -71,8 +79,8 @@ is_policy_sane(const struct plan_policy *p)
 {
 	if (p->mode == PLAN_LOCAL)
 		return true;
-	return p->mode == PLAN_SANDBOX && p->workflow_uid != 0 && p->workflow_gid != 0 && p->twins_uid != 0 && p->twins_gid != 0 &&
-	       p->workflow_uid != p->twins_uid;
+	return p->mode == PLAN_SANDBOX && p->workflow_uid != 0 && p->workflow_gid != 0 && p->twins_uid != 0 &&
+	       p->twins_gid != 0 && p->workflow_uid != p->twins_uid;
 }
 
 static int
@@ -157,7 +165,8 @@ take_commit(struct run *r, const struct frame *f)
 		refuse(r, EPROTO, "COMMIT is malformed or comes too early");
 		return;
 	}
-	if (c.files != r->files || c.bytes != r->bytes || memcmp(c.chain, r->receiver.chain_before.value, sizeof(c.chain)) != 0) {
+	if (c.files != r->files || c.bytes != r->bytes ||
+	    memcmp(c.chain, r->receiver.chain_before.value, sizeof(c.chain)) != 0) {
 		run_fail(r, END_FAILED, "bundle", EPROTO, "COMMIT states other counts or another chain than what came");
 		return;
 	}

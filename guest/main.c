@@ -90,8 +90,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv); /* arguments after the name; returns the exit status */
 } commands[] = {
-	{ "run", cmd_run },           { "audit", cmd_audit },      { "doctor", cmd_doctor },
-	{ "--version", cmd_version }, { "--help", cmd_help },      { "-h", cmd_help },
+	{ "run", cmd_run },           { "audit", cmd_audit }, { "doctor", cmd_doctor },
+	{ "--version", cmd_version }, { "--help", cmd_help }, { "-h", cmd_help },
 };
 
 int

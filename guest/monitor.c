@@ -116,7 +116,10 @@ run_stop(struct run *r, uint8_t ended_by, bool at_once)
 		bool cancel = ended_by == ENDED_CANCEL;
 
 		r->ended_by = ended_by;
-		run_fail(r, cancel ? END_CANCELLED : ended_by == ENDED_START_DEADLINE ? END_TIMEOUT : END_FAILED,
+		run_fail(r,
+			 cancel                             ? END_CANCELLED
+			 : ended_by == ENDED_START_DEADLINE ? END_TIMEOUT
+							    : END_FAILED,
 			 cancel ? "cancelled" : "host", cancel ? ECANCELED : ETIMEDOUT, texts[ended_by]);
 		return;
 	}
@@ -575,7 +578,8 @@ monitor_run(const char *in)
 	umask(022);
 	be_last_to_die();
 	r->unix_is_clean = unix_is_clean();
-	if (evidence_self(r->self) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+	if (evidence_self(r->self) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return 1;
 	frame_receiver_init(&r->receiver, FRAME_TO_GUEST, NULL, !r->live);
 	r->now = r->heard_ms = r->pong_ms = r->progress_ms = run_clock_ms();

@@ -10,14 +10,14 @@
 
 #include "proto/frame.h"
 
-#define OUTBOX_SIZE (1u << 20)        /* bytes; a DENIED of the largest size and frames beside it */
-#define OUTBOX_WAIT_MS 30000u         /* a host that reads nothing for so long is lost */
+#define OUTBOX_SIZE (1u << 20) /* bytes; a DENIED of the largest size and frames beside it */
+#define OUTBOX_WAIT_MS 30000u  /* a host that reads nothing for so long is lost */
 
 struct outbox {
-	int fd;                       /* borrowed, non-blocking */
-	int error;                    /* -errno of the first failed write, sticks; nothing is sent after it */
-	uint64_t progress;            /* bytes that left */
-	size_t at, len;               /* private: bytes [at, at + len) of buf wait */
+	int fd;            /* borrowed, non-blocking */
+	int error;         /* -errno of the first failed write, sticks; nothing is sent after it */
+	uint64_t progress; /* bytes that left */
+	size_t at, len;    /* private: bytes [at, at + len) of buf wait */
 	struct frame_sender sender;
 	uint8_t buf[OUTBOX_SIZE];
 };

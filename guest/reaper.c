@@ -25,7 +25,7 @@
 
 struct process {
 	pid_t pid, parent;
-	bool dead;      /* zombie */
+	bool dead; /* zombie */
 	bool is_ours;
 };
 static struct process table[SEEN_MAX];
@@ -62,7 +62,8 @@ read_stat(pid_t pid, struct process *p)
 	long parent;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_file(path, buf, sizeof(buf)) <= 0 || !(s = strrchr(buf, ')')) || s[1] != ' ' || s[2] == '\0' || s[3] != ' ')
+	if (read_file(path, buf, sizeof(buf)) <= 0 || !(s = strrchr(buf, ')')) || s[1] != ' ' || s[2] == '\0' ||
+	    s[3] != ' ')
 		return -ESRCH;
 	state = s[2];
 	parent = strtol(s + 4, NULL, 10);

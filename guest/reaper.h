@@ -10,9 +10,9 @@ enum reaper_way { REAPER_ROOM, REAPER_UID, REAPER_TREE };
 
 struct reaper {
 	enum reaper_way way;
-	pid_t room_init;  /* REAPER_ROOM */
-	uint32_t uid, gid;/* REAPER_UID: of the workflow, never 0 */
-	pid_t keep;       /* the twins: never killed here; 0 none */
+	pid_t room_init;   /* REAPER_ROOM */
+	uint32_t uid, gid; /* REAPER_UID: of the workflow, never 0 */
+	pid_t keep;        /* the twins: never killed here; 0 none */
 };
 /* Processes of the run that live (zombies do not), or -errno. */
 int reaper_count(const struct reaper *r) __attribute__((warn_unused_result, nonnull));

@@ -21,14 +21,15 @@
 static const struct row {
 	uint8_t type, frame;
 	unsigned phases;
-	bool many;              /* may have MORE */
-	size_t least, most;     /* bytes of one packet's body */
+	bool many;          /* may have MORE */
+	size_t least, most; /* bytes of one packet's body */
 } rows[] = {
 	{ RECORD_SERVING, 0, IN(RELAY_STARTING), false, 0, 0 },
 	{ RECORD_STATE, FRAME_STATE, IN(RELAY_STARTING) | IN(RELAY_FINISHING), true, 2, RECORD_BODY_MAX },
 	{ RECORD_OP, FRAME_OP, IN(RELAY_SERVING) | IN(RELAY_FINISHING), true, 2, RECORD_BODY_MAX },
 	{ RECORD_LOG, FRAME_LOG, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 2, 4096 },
-	{ RECORD_TRUNCATED, FRAME_TRUNCATED, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 17, 17 },
+	{ RECORD_TRUNCATED, FRAME_TRUNCATED, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 17,
+	  17 },
 	{ RECORD_DONE, 0, IN(RELAY_FINISHING), false, 0, 0 },
 	{ RECORD_FAILED, 0, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 0, 4096 },
 };
@@ -201,7 +202,8 @@ relay_pump(struct relay *r, struct outbox *o)
 		if (n < 0 && errno == ECONNRESET && resets++ == 0)
 			continue;
 		if (n <= 0)
-			return r->phase == RELAY_DONE ? taken : fail(r, -EPIPE, "the twins ended before their work was done");
+			return r->phase == RELAY_DONE ? taken
+						      : fail(r, -EPIPE, "the twins ended before their work was done");
 		if ((size_t)n == sizeof(packet))
 			return fail(r, -EMSGSIZE, "the twins sent a packet that is too long");
 		e = take(r, o, packet, (size_t)n);

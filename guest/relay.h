@@ -12,16 +12,16 @@
 enum relay_phase { RELAY_STARTING, RELAY_SERVING, RELAY_FINISHING, RELAY_DONE };
 
 struct relay {
-	int fd;                      /* SEQPACKET to the twins, non-blocking; -1 none */
+	int fd; /* SEQPACKET to the twins, non-blocking; -1 none */
 	enum relay_phase phase;
-	uint8_t open_type;           /* private: record with MORE pending */
-	uint64_t open_len;           /* private */
-	const uint8_t *config;       /* borrowed: what is still to be sent of the TWINS section */
+	uint8_t open_type;     /* private: record with MORE pending */
+	uint64_t open_len;     /* private */
+	const uint8_t *config; /* borrowed: what is still to be sent of the TWINS section */
 	size_t config_len;
 	bool config_sent, finish_wanted, finish_sent;
-	bool final_seen;             /* private: a final state came, so no operation may */
-	uint64_t operations;         /* relayed so far */
-	char problem[300];           /* of the failure, printable */
+	bool final_seen;     /* private: a final state came, so no operation may */
+	uint64_t operations; /* relayed so far */
+	char problem[300];   /* of the failure, printable */
 };
 void relay_init(struct relay *r, int fd, const void *config, size_t len) __attribute__((nonnull(1)));
 /* Sends what is due to the twins and takes what has come while the outbox has room.  Returns records taken, or -errno with

@@ -22,16 +22,16 @@
 #include "proto/plan.h"
 
 enum run_phase {
-	RUN_BUNDLE,    /* frames up to COMMIT */
-	RUN_SERVING,   /* the boundary stands; waiting for the twins */
-	RUN_START,     /* waiting for the host's START */
+	RUN_BUNDLE,  /* frames up to COMMIT */
+	RUN_SERVING, /* the boundary stands; waiting for the twins */
+	RUN_START,   /* waiting for the host's START */
 	RUN_RUNNING,
-	RUN_GRACE,     /* SIGTERM was sent; SIGKILL follows */
-	RUN_DRAIN,     /* the workflow's own process ended; others may still */
-	RUN_KILLING,   /* until nothing of the run lives */
-	RUN_FLUSH,     /* the rest of the output */
-	RUN_FINISH,    /* the twins' final state */
-	RUN_CLOSE,     /* verification, END */
+	RUN_GRACE,   /* SIGTERM was sent; SIGKILL follows */
+	RUN_DRAIN,   /* the workflow's own process ended; others may still */
+	RUN_KILLING, /* until nothing of the run lives */
+	RUN_FLUSH,   /* the rest of the output */
+	RUN_FINISH,  /* the twins' final state */
+	RUN_CLOSE,   /* verification, END */
 };
 
 #define SERVING_WAIT_MS 30000u /* twins: from fork to serving, with 8 MiB of configuration */
@@ -39,8 +39,8 @@ enum run_phase {
 #define KILL_WAIT_MS 15000u    /* everything of the run dead */
 #define FINISH_WAIT_MS 20000u  /* final state, up to 64 MiB through a host that reads */
 #define DENIED_EVERY_MS 500u
-#define HOLD_MS 100u           /* longest sleep of the loop: output files without notifications */
-#define PAPER_SIZE (1u << 20)  /* JSON of FIREWALL and DENIED */
+#define HOLD_MS 100u          /* longest sleep of the loop: output files without notifications */
+#define PAPER_SIZE (1u << 20) /* JSON of FIREWALL and DENIED */
 
 struct run {
 	/* the stream */
@@ -51,8 +51,8 @@ struct run {
 	struct outbox outbox;
 	uint64_t ping_counter;
 	/* the plan */
-	unsigned sections;           /* of RUN, that are complete; they come in order */
-	uint8_t section;             /* the open one */
+	unsigned sections; /* of RUN, that are complete; they come in order */
+	uint8_t section;   /* the open one */
 	struct plan_exec exec;
 	struct plan_policy policy;
 	uint8_t gate[32];
@@ -63,28 +63,28 @@ struct run {
 	uint64_t bytes;
 	/* the boundary */
 	bool sandbox, af_unix, unix_is_clean;
-	bool armed;                  /* FIREWALL(opening) was sent without a failure */
+	bool armed; /* FIREWALL(opening) was sent without a failure */
 	uint8_t self[32], policy_digest[32];
 	struct room room;
 	struct fw_lock locks[2];
 	struct fw_counters base[2];
-	unsigned locks_len;          /* installed and proved */
+	unsigned locks_len; /* installed and proved */
 	struct attempt attempts[ATTEMPTS_MAX];
 	unsigned attempts_len;
 	struct filter_program filter, filter_twins;
 	/* the processes */
 	struct services services;
 	struct relay relay;
-	pid_t workflow, twins;       /* 0 none or reaped */
+	pid_t workflow, twins; /* 0 none or reaped */
 	bool spawned;
-	char twins_end[32];          /* "signal 9", "status 1"; "" lives, or ended well */
+	char twins_end[32]; /* "signal 9", "status 1"; "" lives, or ended well */
 	struct reaper reaper;
-	struct tail output, errors;  /* stdout, stderr */
+	struct tail output, errors; /* stdout, stderr */
 	int output_dir;
 	/* clock, milliseconds of CLOCK_MONOTONIC; 0 off */
 	enum run_phase phase;
 	uint64_t now, spawned_ms, heard_ms, pong_ms, moved_ms, denied_ms, progress_ms, phase_deadline;
-	uint64_t progress;           /* of the outbox, when it last moved */
+	uint64_t progress; /* of the outbox, when it last moved */
 	uint64_t spawned_us;
 	/* the outcome */
 	struct plan_exit exit;
@@ -115,7 +115,7 @@ int arm_services(struct run *r) __attribute__((warn_unused_result, nonnull));
 /* How a child becomes the workflow for a proof; arg: struct arm_enter. */
 struct arm_enter {
 	const struct run *run;
-	int net;             /* network namespace to enter, -1 stay */
+	int net; /* network namespace to enter, -1 stay */
 };
 int arm_enter(void *arg) __attribute__((nonnull));
 /* Sends FIREWALL of a phase; failure NULL none. */

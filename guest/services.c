@@ -112,8 +112,8 @@ listen_one(const struct plan_service *v)
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 || bind(fd, (const void *)&a, sizeof(a)) < 0 ||
-	    listen(fd, BACKLOG) < 0) {
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	    bind(fd, (const void *)&a, sizeof(a)) < 0 || listen(fd, BACKLOG) < 0) {
 		r = -errno;
 		close(fd);
 		return r;
@@ -180,7 +180,8 @@ arrange(struct twin_start *start, const struct services *s, int records)
 }
 
 static _Noreturn void
-twins_main(const struct services *s, const struct plan_policy *p, bool hide, const struct filter_program *filter, int records)
+twins_main(const struct services *s, const struct plan_policy *p, bool hide, const struct filter_program *filter,
+	   int records)
 {
 	static struct twin_start start;
 	bool sandbox = p->mode == PLAN_SANDBOX;
@@ -213,7 +214,8 @@ twins_main(const struct services *s, const struct plan_policy *p, bool hide, con
 }
 
 pid_t
-services_start(struct services *s, const struct plan_policy *p, bool hide, const struct filter_program *filter, int *records)
+services_start(struct services *s, const struct plan_policy *p, bool hide, const struct filter_program *filter,
+	       int *records)
 {
 	int pair[2], size = RECORDS_BUFFER, r;
 	pid_t child;

@@ -24,9 +24,9 @@
 #include "guest/room.h"
 #include "proto/plan.h"
 
-#define ERROR_FD 3           /* where the child's report pipe lies; closed by exec */
-#define SPAWN_WAIT_MS 20000  /* longer than any exec: a child that hangs before it is killed */
-#define BUSY_TRIES 10        /* ETXTBSY: someone still has the program open for writing */
+#define ERROR_FD 3          /* where the child's report pipe lies; closed by exec */
+#define SPAWN_WAIT_MS 20000 /* longer than any exec: a child that hangs before it is killed */
+#define BUSY_TRIES 10       /* ETXTBSY: someone still has the program open for writing */
 
 void
 spawn_signals_reset(void)

@@ -10,20 +10,20 @@
 #include "guest/filter.h"
 
 struct spawn_request {
-	const char *const *argv;     /* NULL-terminated; argv[0] without '/' is looked up in the PATH of envp */
-	const char *const *envp;     /* complete */
+	const char *const *argv;            /* NULL-terminated; argv[0] without '/' is looked up in the PATH of envp */
+	const char *const *envp;            /* complete */
 	int stdin_fd, stdout_fd, stderr_fd; /* borrowed */
-	const char *root, *cwd;      /* absolute folder; folder below it, "" itself */
-	bool sandbox;                /* false: the caller's identity, no filter, no namespaces: not a sandbox */
-	bool hide;                   /* own mount namespace, fresh /proc, empty /run */
+	const char *root, *cwd;             /* absolute folder; folder below it, "" itself */
+	bool sandbox;                       /* false: the caller's identity, no filter, no namespaces: not a sandbox */
+	bool hide;                          /* own mount namespace, fresh /proc, empty /run */
 	uint32_t uid, gid;
-	uint64_t file_bytes;         /* RLIMIT_FSIZE; 0 as it is */
-	uint32_t files, processes;   /* RLIMIT_NOFILE, RLIMIT_NPROC; 0 as they are */
+	uint64_t file_bytes;       /* RLIMIT_FSIZE; 0 as it is */
+	uint32_t files, processes; /* RLIMIT_NOFILE, RLIMIT_NPROC; 0 as they are */
 	const struct filter_program *filter;
 };
 struct spawn_failure {
-	uint8_t stage;               /* enum exec_stage */
-	int err;                     /* positive errno */
+	uint8_t stage; /* enum exec_stage */
+	int err;       /* positive errno */
 };
 /* Forks and waits until the program runs.  0 and *pid (> 0); or -errno and *f, and then the program did not run a single
  * instruction and no child is left. */

@@ -102,7 +102,8 @@ punch(struct tail *t)
 
 	if (end - t->punched < PUNCH_STEP)
 		return;
-	(void)fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched, (off_t)(end - t->punched));
+	(void)fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched,
+			(off_t)(end - t->punched));
 	t->punched = end;
 }
 

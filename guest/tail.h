@@ -9,17 +9,17 @@
 
 #include "proto/frame.h"
 
-#define TAIL_CHUNK 65536u             /* bytes read at once; one frame */
+#define TAIL_CHUNK 65536u /* bytes read at once; one frame */
 
 struct tail {
-	int write_fd;                 /* the workflow's: O_APPEND; closed by tail_close_writer once it runs; -1 none */
+	int write_fd; /* the workflow's: O_APPEND; closed by tail_close_writer once it runs; -1 none */
 	int read_fd;
-	uint64_t limit;               /* bytes that are sent at most */
-	uint64_t offset;              /* bytes of the file read so far */
-	uint64_t sent;                /* bytes handed out, hashed */
-	uint64_t before;              /* bytes of earlier lives of the file: it was truncated by a writer */
-	uint64_t punched;             /* private */
-	bool was_cut;                 /* a writer truncated the file: what was unread then is lost */
+	uint64_t limit;   /* bytes that are sent at most */
+	uint64_t offset;  /* bytes of the file read so far */
+	uint64_t sent;    /* bytes handed out, hashed */
+	uint64_t before;  /* bytes of earlier lives of the file: it was truncated by a writer */
+	uint64_t punched; /* private */
+	bool was_cut;     /* a writer truncated the file: what was unread then is lost */
 	struct sha256 hash;
 };
 /* Makes a nameless file in the folder dir (a descriptor), owned by uid and gid unless owner is false. */

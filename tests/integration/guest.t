@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The guest alone against a small host: endings, output, failures of the stream, and the inner room's absence.
+# shellcheck disable=SC2154
 . tests/lib/tap.sh
 O=${O:-build}
 guest=$(pwd)/$O/agenttwin-guest

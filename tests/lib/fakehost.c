@@ -25,7 +25,8 @@
 #define ENV_MAX 64
 
 static struct {
-	int local, sandbox, no_commit, no_start, no_ping, bad_digest, bad_chain, bad_gate, garbage_after_commit, hosts, slow;
+	int local, sandbox, no_commit, no_start, no_ping, bad_digest, bad_chain, bad_gate, garbage_after_commit, hosts,
+		slow;
 	int cut_after, cancel_ms, close_ms, garbage_first, cancel_on_ready, close_on_ready;
 	const char *app, *cwd, *stdin_text, *bundle, *dump, *twins;
 	const char *files[FILES_MAX];
@@ -190,10 +191,13 @@ send_run(void)
 	put_record(FRAME_RUN, w.at, w.len);
 	writer_init(&w, buf, sizeof(buf));
 	write_u8(&w, PLAN_TWINS);
-	write_text(&w, o.twins ? o.twins : "{\"run\":{\"id\":\"0\",\"seed\":1,\"start_ms\":0},\"limits\":{\"operations\":1000,"
-					  "\"state_bytes\":1000000},\"secrets\":{},\"services\":[{\"name\":\"payments\",\"kind\":\"http\","
-					  "\"hosts\":[\"payments.test\"],\"state\":{\"charges\":[{\"id\":\"ch_1\"}]},"
-					  "\"routes\":[{\"resource\":\"charges\",\"path\":\"/charges\"}],\"unmatched\":\"fail\"}]}");
+	write_text(
+		&w,
+		o.twins ? o.twins
+			: "{\"run\":{\"id\":\"0\",\"seed\":1,\"start_ms\":0},\"limits\":{\"operations\":1000,"
+			  "\"state_bytes\":1000000},\"secrets\":{},\"services\":[{\"name\":\"payments\",\"kind\":\"http\","
+			  "\"hosts\":[\"payments.test\"],\"state\":{\"charges\":[{\"id\":\"ch_1\"}]},"
+			  "\"routes\":[{\"resource\":\"charges\",\"path\":\"/charges\"}],\"unmatched\":\"fail\"}]}");
 	put_record(FRAME_RUN, w.at, w.len);
 }
 
@@ -312,10 +316,11 @@ print_exit(const struct frame *f)
 	sha256_get(&hash[1], digest[1]);
 	printf("EXIT code=%d signal=%u core=%u oom=%u pipe_held=%u stage=%s errno=%s ended_by=%s stdout=%llu stderr=%llu got=%llu/%llu "
 	       "digests=%s wall_ms=%llu\n",
-	       x.code, x.signal, x.core, x.oom, x.pipe_held, exec_stage_name(x.stage), x.errno_name, exit_ended_by_name(x.ended_by),
-	       (unsigned long long)x.stdout_bytes, (unsigned long long)x.stderr_bytes, (unsigned long long)stream_bytes[0],
-	       (unsigned long long)stream_bytes[1],
-	       memcmp(digest[0], x.stdout_sha256, 32) == 0 && memcmp(digest[1], x.stderr_sha256, 32) == 0 ? "match" : "DIFFER",
+	       x.code, x.signal, x.core, x.oom, x.pipe_held, exec_stage_name(x.stage), x.errno_name,
+	       exit_ended_by_name(x.ended_by), (unsigned long long)x.stdout_bytes, (unsigned long long)x.stderr_bytes,
+	       (unsigned long long)stream_bytes[0], (unsigned long long)stream_bytes[1],
+	       memcmp(digest[0], x.stdout_sha256, 32) == 0 && memcmp(digest[1], x.stderr_sha256, 32) == 0 ? "match"
+													  : "DIFFER",
 	       (unsigned long long)(x.wall_us / 1000));
 }
 
@@ -347,8 +352,8 @@ print_frame(const struct frame *f)
 		break;
 	case FRAME_TRUNCATED:
 		if (plan_truncated_decode(f->body, f->len, &t) == 0)
-			printf("TRUNCATED %s kept=%llu lost=%llu\n", truncated_what_name(t.what), (unsigned long long)t.kept,
-			       (unsigned long long)t.lost);
+			printf("TRUNCATED %s kept=%llu lost=%llu\n", truncated_what_name(t.what),
+			       (unsigned long long)t.kept, (unsigned long long)t.lost);
 		break;
 	case FRAME_FAIL:
 		if (plan_fail_decode(f->body, f->len, &fail) == 0)
@@ -511,16 +516,27 @@ options(int argc, char **argv)
 			const char *name;
 			int *flag;
 		} flags[] = {
-			{ "--local", &o.local }, { "--sandbox", &o.sandbox }, { "--no-commit", &o.no_commit }, { "--no-start", &o.no_start },
-			{ "--no-ping", &o.no_ping }, { "--bad-digest", &o.bad_digest }, { "--bad-chain", &o.bad_chain },
-			{ "--bad-gate", &o.bad_gate }, { "--garbage", &o.garbage_after_commit }, { "--garbage-first", &o.garbage_first },
-			{ "--hosts", &o.hosts }, { "--slow", &o.slow }, { "--cancel-on-ready", &o.cancel_on_ready },
+			{ "--local", &o.local },
+			{ "--sandbox", &o.sandbox },
+			{ "--no-commit", &o.no_commit },
+			{ "--no-start", &o.no_start },
+			{ "--no-ping", &o.no_ping },
+			{ "--bad-digest", &o.bad_digest },
+			{ "--bad-chain", &o.bad_chain },
+			{ "--bad-gate", &o.bad_gate },
+			{ "--garbage", &o.garbage_after_commit },
+			{ "--garbage-first", &o.garbage_first },
+			{ "--hosts", &o.hosts },
+			{ "--slow", &o.slow },
+			{ "--cancel-on-ready", &o.cancel_on_ready },
 			{ "--close-on-ready", &o.close_on_ready },
 		};
 		static const struct {
 			const char *name;
 			int *value;
-		} numbers[] = { { "--cut-after", &o.cut_after }, { "--cancel-ms", &o.cancel_ms }, { "--close-ms", &o.close_ms } };
+		} numbers[] = { { "--cut-after", &o.cut_after },
+				{ "--cancel-ms", &o.cancel_ms },
+				{ "--close-ms", &o.close_ms } };
 		int found = 0;
 
 		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)

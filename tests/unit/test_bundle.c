@@ -25,7 +25,8 @@ begin(void)
 {
 	char command[300];
 
-	snprintf(command, sizeof(command), "rm -rf '%s/app' '%s/out' && mkdir '%s/app' '%s/out'", base, base, base, base);
+	snprintf(command, sizeof(command), "rm -rf '%s/app' '%s/out' && mkdir '%s/app' '%s/out'", base, base, base,
+		 base);
 	if (system(command) != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		exit(1);
 	snprintf(command, sizeof(command), "%s/app", base);
@@ -60,7 +61,10 @@ packet(uint8_t type, const void *body, size_t len)
 static void
 entry(uint8_t kind, const char *path, const char *text, uint64_t size, bool right)
 {
-	struct plan_file f = { .kind = kind, .mode = 0755, .size = kind == PLAN_LINK ? 0 : size, .path = path,
+	struct plan_file f = { .kind = kind,
+			       .mode = 0755,
+			       .size = kind == PLAN_LINK ? 0 : size,
+			       .path = path,
 			       .target = kind == PLAN_LINK ? text : NULL };
 	uint8_t body[4096];
 	struct writer w;
@@ -127,7 +131,9 @@ test_layout(void)
 	entry(PLAN_FILE, "top", "x", 1, true);
 	entry(PLAN_LINK, "node_modules/.bin/tool", "../tool/cli.js", 0, true);
 	is_int(end(true), 0, "a plain bundle");
-	ok(is_file("app/a/b/c.js", "hello", 0755) && is_file("app/a/b/empty", "", 0755) && is_file("app/top", "x", 0755), "its files");
+	ok(is_file("app/a/b/c.js", "hello", 0755) && is_file("app/a/b/empty", "", 0755) &&
+		   is_file("app/top", "x", 0755),
+	   "its files");
 	snprintf(full, sizeof(full), "%s/app/node_modules/.bin/tool", base);
 	n = readlink(full, target, sizeof(target) - 1);
 	target[n > 0 ? n : 0] = '\0';
@@ -137,7 +143,8 @@ test_layout(void)
 static void
 test_escapes(void)
 {
-	static const char *const paths[] = { "../out/x", "a/../../out/x", "/tmp/x", "", "a//b", "./a", "a/.", "a/..", "\xff" };
+	static const char *const paths[] = { "../out/x", "a/../../out/x", "/tmp/x", "",    "a//b",
+					     "./a",      "a/.",           "a/..",   "\xff" };
 	char outside[128];
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {

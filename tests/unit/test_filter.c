@@ -70,7 +70,8 @@ simulate(const struct filter_program *p, const struct seccomp_data *d)
 static uint32_t
 call(long nr, uint64_t a0, uint64_t a1, uint64_t a2)
 {
-	struct seccomp_data d = { .nr = (int)nr, .arch = arch == FILTER_X86_64 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64,
+	struct seccomp_data d = { .nr = (int)nr,
+				  .arch = arch == FILTER_X86_64 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64,
 				  .args = { a0, a1, a2, 0, 0, 0 } };
 
 	return simulate(&program, &d);
@@ -185,7 +186,9 @@ static void
 test_sockets(bool allow_unix)
 {
 	static const uint64_t high[] = { 0, 1ull << 32, 0xffffffffull << 32 };
-	static const uint32_t flags[] = { 0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK, 0x10, 0x40000000 };
+	static const uint32_t flags[] = {
+		0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK, 0x10, 0x40000000
+	};
 	long nr, pair;
 	int wrong = 0;
 
@@ -208,8 +211,9 @@ test_sockets(bool allow_unix)
 	for (uint32_t family = 0; family < 64; family++)
 		for (uint32_t type = 0; type < 16; type++)
 			for (unsigned f = 0; f < 6; f++) {
-				uint32_t want = family != 1 ? ERR(EAFNOSUPPORT) :
-						allow_unix || type == 1 || type == 5 ? ALLOW : ERR(EPROTONOSUPPORT);
+				uint32_t want = family != 1                            ? ERR(EAFNOSUPPORT)
+						: allow_unix || type == 1 || type == 5 ? ALLOW
+										       : ERR(EPROTONOSUPPORT);
 
 				wrong += call(pair, family, type | flags[f], 0) != want;
 			}
@@ -219,7 +223,8 @@ test_sockets(bool allow_unix)
 static void
 test_arguments(void)
 {
-	static const uint32_t spaces[] = { CLONE_NEWNS, 0x02000000, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET };
+	static const uint32_t spaces[] = { CLONE_NEWNS,   0x02000000,   CLONE_NEWUTS, CLONE_NEWIPC,
+					   CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET };
 	const uint64_t up = 1ull << 32;
 	int wrong = 0;
 
@@ -229,12 +234,13 @@ test_arguments(void)
 		wrong += call(number("clone"), spaces[i], 0, 0) != ERR(EPERM);
 		wrong += call(number("clone"), spaces[i] | SIGCHLD | CLONE_VM | up, 0, 0) != ERR(EPERM);
 	}
-	wrong += call(number("clone"), 0x3d0f00, 0, 0) != ALLOW; /* what pthread_create passes */
+	wrong += call(number("clone"), 0x3d0f00, 0, 0) != ALLOW;             /* what pthread_create passes */
 	wrong += call(number("clone"), SIGCHLD | 0x01200000, 0, 0) != ALLOW; /* what fork passes */
 	is_int(wrong, 0, "clone: threads and forks, no namespaces");
 	is_int(call(number("clone3"), 0, 0, 0), ERR(ENOSYS), "clone3 does not exist");
 	wrong = 0;
-	wrong += call(number("ioctl"), 0, 0x5412, 0) != ERR(EPERM) || call(number("ioctl"), 0, 0x541c | up, 0) != ERR(EPERM);
+	wrong += call(number("ioctl"), 0, 0x5412, 0) != ERR(EPERM) ||
+		 call(number("ioctl"), 0, 0x541c | up, 0) != ERR(EPERM);
 	wrong += call(number("ioctl"), 0, 0x5401, 0) != ALLOW || call(number("ioctl"), 0, 0x5413, 0) != ALLOW;
 	is_int(wrong, 0, "ioctl: no terminal injection");
 	wrong = 0;
@@ -286,22 +292,124 @@ test_numbers(void)
 		long nr;
 	} known[] = {
 #define N(x) { #x, SYS_##x }
-		N(socket), N(socketpair), N(clone), N(unshare), N(setns), N(mount), N(umount2), N(pivot_root), N(chroot), N(ptrace),
-		N(process_vm_readv), N(process_vm_writev), N(kcmp), N(bpf), N(perf_event_open), N(userfaultfd), N(add_key),
-		N(request_key), N(keyctl), N(init_module), N(finit_module), N(delete_module), N(kexec_load), N(kexec_file_load),
-		N(open_by_handle_at), N(clock_settime), N(settimeofday), N(adjtimex), N(clock_adjtime), N(personality),
-		N(fanotify_init), N(fanotify_mark), N(quotactl), N(mknodat), N(acct), N(swapon), N(swapoff), N(syslog), N(reboot),
-		N(sethostname), N(setdomainname), N(vhangup), N(lookup_dcookie), N(nfsservctl), N(move_pages), N(migrate_pages),
-		N(setrlimit), N(prlimit64), N(ioctl), N(io_uring_setup), N(io_uring_enter), N(io_uring_register), N(clone3),
-		N(open_tree), N(move_mount), N(fsopen), N(fsconfig), N(fsmount), N(fspick), N(mount_setattr), N(process_madvise),
-		N(process_mrelease), N(pidfd_getfd), N(memfd_secret), N(quotactl_fd),
-		N(read), N(write), N(readv), N(writev), N(close), N(recvfrom), N(sendto), N(recvmsg), N(sendmsg), N(accept), N(accept4),
-		N(shutdown), N(getsockname), N(getpeername), N(setsockopt), N(getsockopt), N(fcntl), N(ppoll), N(epoll_create1),
-		N(epoll_ctl), N(epoll_pwait), N(brk), N(mmap), N(mprotect), N(munmap), N(mremap), N(madvise), N(clock_gettime),
-		N(gettimeofday), N(clock_nanosleep), N(nanosleep), N(getrandom), N(futex), N(sched_yield), N(rt_sigaction),
-		N(rt_sigprocmask), N(rt_sigreturn), N(restart_syscall), N(getpid), N(gettid), N(tgkill), N(tkill), N(exit), N(exit_group),
+		N(socket),
+		N(socketpair),
+		N(clone),
+		N(unshare),
+		N(setns),
+		N(mount),
+		N(umount2),
+		N(pivot_root),
+		N(chroot),
+		N(ptrace),
+		N(process_vm_readv),
+		N(process_vm_writev),
+		N(kcmp),
+		N(bpf),
+		N(perf_event_open),
+		N(userfaultfd),
+		N(add_key),
+		N(request_key),
+		N(keyctl),
+		N(init_module),
+		N(finit_module),
+		N(delete_module),
+		N(kexec_load),
+		N(kexec_file_load),
+		N(open_by_handle_at),
+		N(clock_settime),
+		N(settimeofday),
+		N(adjtimex),
+		N(clock_adjtime),
+		N(personality),
+		N(fanotify_init),
+		N(fanotify_mark),
+		N(quotactl),
+		N(mknodat),
+		N(acct),
+		N(swapon),
+		N(swapoff),
+		N(syslog),
+		N(reboot),
+		N(sethostname),
+		N(setdomainname),
+		N(vhangup),
+		N(lookup_dcookie),
+		N(nfsservctl),
+		N(move_pages),
+		N(migrate_pages),
+		N(setrlimit),
+		N(prlimit64),
+		N(ioctl),
+		N(io_uring_setup),
+		N(io_uring_enter),
+		N(io_uring_register),
+		N(clone3),
+		N(open_tree),
+		N(move_mount),
+		N(fsopen),
+		N(fsconfig),
+		N(fsmount),
+		N(fspick),
+		N(mount_setattr),
+		N(process_madvise),
+		N(process_mrelease),
+		N(pidfd_getfd),
+		N(memfd_secret),
+		N(quotactl_fd),
+		N(read),
+		N(write),
+		N(readv),
+		N(writev),
+		N(close),
+		N(recvfrom),
+		N(sendto),
+		N(recvmsg),
+		N(sendmsg),
+		N(accept),
+		N(accept4),
+		N(shutdown),
+		N(getsockname),
+		N(getpeername),
+		N(setsockopt),
+		N(getsockopt),
+		N(fcntl),
+		N(ppoll),
+		N(epoll_create1),
+		N(epoll_ctl),
+		N(epoll_pwait),
+		N(brk),
+		N(mmap),
+		N(mprotect),
+		N(munmap),
+		N(mremap),
+		N(madvise),
+		N(clock_gettime),
+		N(gettimeofday),
+		N(clock_nanosleep),
+		N(nanosleep),
+		N(getrandom),
+		N(futex),
+		N(sched_yield),
+		N(rt_sigaction),
+		N(rt_sigprocmask),
+		N(rt_sigreturn),
+		N(restart_syscall),
+		N(getpid),
+		N(gettid),
+		N(tgkill),
+		N(tkill),
+		N(exit),
+		N(exit_group),
 #ifdef SYS_mknod
-		N(mknod), N(modify_ldt), N(iopl), N(ioperm), N(uselib), N(_sysctl), N(poll), N(epoll_wait),
+		N(mknod),
+		N(modify_ldt),
+		N(iopl),
+		N(ioperm),
+		N(uselib),
+		N(_sysctl),
+		N(poll),
+		N(epoll_wait),
 #endif
 	};
 	const struct filter_call *tables[] = { filter_workflow_calls, filter_twins_calls };
@@ -342,7 +450,8 @@ live_workflow(bool allow_unix)
 	int bad = 0, fds[2];
 	struct rlimit l;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_build(&program, FILTER_WORKFLOW, filter_arch_native(), allow_unix) < 0 ||
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    filter_build(&program, FILTER_WORKFLOW, filter_arch_native(), allow_unix) < 0 ||
 	    filter_install(&program) < 0)
 		return 255;
 	bad |= socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0 ? 1 : 0;
@@ -351,7 +460,10 @@ live_workflow(bool allow_unix)
 	bad |= (socket(AF_UNIX, SOCK_STREAM, 0) >= 0) != allow_unix ? 8 : 0;
 	bad |= syscall(425, 1, NULL) != -1 || errno != ENOSYS ? 16 : 0;
 	bad |= unshare(CLONE_NEWUSER) != -1 || errno != EPERM ? 32 : 0;
-	bad |= socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0 || getrlimit(RLIMIT_CORE, &l) < 0 || setrlimit(RLIMIT_CORE, &l) == 0 ? 64 : 0;
+	bad |= socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0 || getrlimit(RLIMIT_CORE, &l) < 0 ||
+			       setrlimit(RLIMIT_CORE, &l) == 0
+		       ? 64
+		       : 0;
 	return bad;
 }
 
@@ -370,8 +482,8 @@ in_child(int (*run)(bool), bool arg)
 static int
 live_twins(bool kill_it)
 {
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_build(&program, FILTER_TWINS, filter_arch_native(), false) < 0 ||
-	    filter_install(&program) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    filter_build(&program, FILTER_TWINS, filter_arch_native(), false) < 0 || filter_install(&program) < 0)
 		return 255;
 	if (kill_it)
 		syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);

@@ -31,7 +31,8 @@ begin(void)
 		close(outbox.fd);
 		relay_close(&relay);
 	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0 ||
+	    pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
 		exit(1);
 	for (int i = 0; i < 2; i++)
 		if (setsockopt(pair[i], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)

@@ -30,7 +30,7 @@
 static struct {
 	int countdown; /* 0 off */
 	char name[32];
-} *inject;
+} * inject;
 
 static bool
 fails(const char *name)
@@ -42,11 +42,11 @@ fails(const char *name)
 	return true;
 }
 
-#define WRAP(name, params, args)           \
-	int __real_##name params;          \
-	int __wrap_##name params;          \
-	int __wrap_##name params           \
-	{                                  \
+#define WRAP(name, params, args) \
+	int __real_##name params; \
+	int __wrap_##name params; \
+	int __wrap_##name params \
+	{ \
 		return fails(#name) ? -1 : __real_##name args; \
 	}
 WRAP(setsid, (void), ())
@@ -90,9 +90,21 @@ static struct spawn_request
 request(const char *const *argv, bool sandbox)
 {
 	static const char *const env[] = { "PATH=/nowhere:/usr/bin:/bin", "LANG=C", NULL };
-	struct spawn_request r = { .argv = argv, .envp = env, .stdin_fd = null_fd, .stdout_fd = null_fd, .stderr_fd = null_fd,
-				   .root = dir, .cwd = "", .sandbox = sandbox, .hide = sandbox, .uid = UID, .gid = GID,
-				   .file_bytes = 1u << 30, .files = 512, .processes = sandbox ? 4096 : 0, .filter = &filter };
+	struct spawn_request r = { .argv = argv,
+				   .envp = env,
+				   .stdin_fd = null_fd,
+				   .stdout_fd = null_fd,
+				   .stderr_fd = null_fd,
+				   .root = dir,
+				   .cwd = "",
+				   .sandbox = sandbox,
+				   .hide = sandbox,
+				   .uid = UID,
+				   .gid = GID,
+				   .file_bytes = 1u << 30,
+				   .files = 512,
+				   .processes = sandbox ? 4096 : 0,
+				   .filter = &filter };
 
 	return r;
 }
@@ -133,13 +145,14 @@ has(const char *text, const char *line)
 static bool
 is_dropped(const char *s)
 {
-	return has(s, "Uid:\t1000\t1000\t1000\t1000") && has(s, "Gid:\t1000\t1000\t1000\t1000") && has(s, "Groups:\t \n") &&
-	       has(s, "CapInh:\t0000000000000000") && has(s, "CapPrm:\t0000000000000000") && has(s, "CapEff:\t0000000000000000") &&
-	       has(s, "CapBnd:\t0000000000000000") && has(s, "CapAmb:\t0000000000000000") && has(s, "NoNewPrivs:\t1") &&
-	       has(s, "Seccomp:\t2");
+	return has(s, "Uid:\t1000\t1000\t1000\t1000") && has(s, "Gid:\t1000\t1000\t1000\t1000") &&
+	       has(s, "Groups:\t \n") && has(s, "CapInh:\t0000000000000000") && has(s, "CapPrm:\t0000000000000000") &&
+	       has(s, "CapEff:\t0000000000000000") && has(s, "CapBnd:\t0000000000000000") &&
+	       has(s, "CapAmb:\t0000000000000000") && has(s, "NoNewPrivs:\t1") && has(s, "Seccomp:\t2");
 }
 
-static const char *const show[] = { "sh", "-c", "umask; ls -l /proc/self/fd; cat /proc/self/status /proc/self/limits", NULL };
+static const char *const show[] = { "sh", "-c", "umask; ls -l /proc/self/fd; cat /proc/self/status /proc/self/limits",
+				    NULL };
 
 static void
 test_identity(void)
@@ -167,7 +180,7 @@ static void
 test_typed(void)
 {
 	static const char *const missing[] = { "no-such-program", NULL }, *const absolute[] = { "/tmp", NULL },
-			  *const empty[] = { "", NULL };
+				 *const empty[] = { "", NULL };
 	struct spawn_request r = request(missing, false);
 	struct spawn_failure f;
 	int status;
@@ -240,7 +253,8 @@ test_each_call_fails(bool sandbox)
 			break;
 		}
 	}
-	is_int(wrong, 0, sandbox ? "sandbox: each call fails in turn, the program never runs" : "local: each call fails in turn");
+	is_int(wrong, 0,
+	       sandbox ? "sandbox: each call fails in turn, the program never runs" : "local: each call fails in turn");
 	ok(sandbox ? calls > 80 : calls > 8, "%d calls were made to fail", calls);
 	is_int(started, sandbox ? 5 : 0, "only the attempts to go back may fail otherwise");
 	unlink(marker);
