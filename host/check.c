@@ -144,8 +144,8 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	r->because = one->def->because;
 	switch (one->def->kind) {
 	case CHECK_EXIT: return check_exit_finish(one->def, f, r);
-	case CHECK_STDOUT: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDOUT] || !f->exit, r);
-	case CHECK_STDERR: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDERR] || !f->exit, r);
+	case CHECK_STDOUT: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDOUT] || !f->exit, c->redact, r);
+	case CHECK_STDERR: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDERR] || !f->exit, c->redact, r);
 	case CHECK_CALLS:
 	case CHECK_NEVER: return check_calls_finish(one, r);
 	case CHECK_STATE: return check_state_finish(one->def, c->w, f, r);

@@ -11,6 +11,7 @@
 #include "proto/plan.h"
 
 struct cJSON;
+struct redact;
 
 #define CHECK_LINE_MAX 65536u        /* bytes of a line that `matches` sees; of a longer one the first that many */
 #define CHECK_JSON_MAX (16u << 20)   /* bytes of output that `json` parses; more is an error of the check */
@@ -39,6 +40,7 @@ struct check {
 };
 struct checks {
 	const struct world *w;           /* borrowed */
+	const struct redact *redact;     /* borrowed, set by the caller; NULL: nothing to hide in what results say */
 	size_t len;
 	struct check *list;              /* owned, one for each world check */
 	size_t results_len;
@@ -75,7 +77,8 @@ void check_rests_on(struct check_result *r, const char *format, ...) __attribute
 struct check_stream *check_stream_new(const struct world_check *def) __attribute__((nonnull)); /* NULL: no memory */
 void check_stream_free(struct check_stream *s);
 void check_stream_add(struct check_stream *s, const void *data, size_t len) __attribute__((nonnull(1)));
-int check_stream_finish(struct check_stream *s, bool truncated, struct check_result *r) __attribute__((nonnull));
+int check_stream_finish(struct check_stream *s, bool truncated, const struct redact *redact, struct check_result *r)
+	__attribute__((nonnull(1, 4)));
 
 void check_calls_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int check_calls_finish(struct check *c, struct check_result *r) __attribute__((nonnull));

@@ -11,6 +11,7 @@
 #include "host/check.h"
 #include "host/diag.h"
 #include "host/json.h"
+#include "host/redact.h"
 
 struct check_stream {
 	enum check_stream_mode mode;
@@ -27,7 +28,8 @@ struct check_stream {
 	bool regex_made;
 	char *buf;                   /* a line, or the JSON text */
 	size_t have, size;
-	char head[256];              /* what the stream began with, for the explanation */
+	char head[1024];             /* what the stream began with, for the explanation; more than is shown, so that */
+	                             /* a secret is seen whole and named before anything is cut off */
 	size_t head_len;
 };
 
@@ -200,9 +202,9 @@ check_stream_add(struct check_stream *s, const void *data, size_t len)
 }
 
 static int
-json_finish(struct check_stream *s, struct check_result *r)
+json_finish(struct check_stream *s, const struct redact *redact, struct check_result *r)
 {
-	char why[160];
+	char why[160], shown[4096];
 	cJSON *doc;
 	const cJSON *v;
 	char *text;
@@ -216,7 +218,9 @@ json_finish(struct check_stream *s, struct check_result *r)
 	v = json_at(doc, s->pointer ? s->pointer : "", false);
 	r->held = json_equal(v, s->equals);
 	text = v ? cJSON_PrintUnformatted(v) : NULL;
-	rc = check_actual(r, "%.400s", text ? text : "nothing there");
+	snprintf(shown, sizeof(shown), "%s", text ? text : "nothing there");
+	redact_text(redact, shown, sizeof(shown));
+	rc = check_actual(r, "%.400s", shown);
 	cJSON_free(text);
 	cJSON_Delete(doc);
 	return rc;
@@ -244,9 +248,10 @@ expect(struct check_stream *s, struct check_result *r)
 }
 
 int
-check_stream_finish(struct check_stream *s, bool truncated, struct check_result *r)
+check_stream_finish(struct check_stream *s, bool truncated, const struct redact *redact, struct check_result *r)
 {
-	char shown[1024];
+	char head[2048], shown[4096];
+	size_t len;
 	int rc;
 
 	if ((rc = expect(s, r)) < 0)
@@ -257,7 +262,7 @@ check_stream_finish(struct check_stream *s, bool truncated, struct check_result 
 	if (s->failed || s->mode == STREAM_NONE)
 		return check_actual(r, "the check could not be evaluated (pattern or memory)");
 	if (s->mode == STREAM_JSON)
-		return json_finish(s, r);
+		return json_finish(s, redact, r);
 	if (s->mode == STREAM_MATCHES && s->have)
 		line_done(s);
 	if (s->mode == STREAM_EQUALS)
@@ -266,10 +271,14 @@ check_stream_finish(struct check_stream *s, bool truncated, struct check_result 
 		r->held = s->held;
 	if (r->held)
 		return check_actual(r, "it does, in %" PRIu64 " bytes", s->bytes);
-	escape_text(s->head, s->head_len, shown, sizeof(shown));
+	len = strnlen(s->head, s->head_len);
+	memcpy(head, s->head, len);
+	head[len] = '\0';
+	redact_text(redact, head, sizeof(head));
+	escape_text(head, strlen(head), shown, sizeof(shown));
 	if (s->mode == STREAM_EQUALS)
-		return check_actual(r, "%" PRIu64 " bytes that differ at byte %" PRIu64 ": '%.300s'%s", s->bytes,
-				    s->differs ? s->differs_at : s->bytes, shown, s->bytes > sizeof(s->head) ? "..." : "");
-	return check_actual(r, "%" PRIu64 " bytes without it%s: '%.300s'%s", s->bytes,
-			    s->cut ? " (lines were cut at 65536 bytes)" : "", shown, s->bytes > sizeof(s->head) ? "..." : "");
+		return check_actual(r, "%" PRIu64 " bytes that differ at byte %" PRIu64 ": '%.100s'%s", s->bytes,
+				    s->differs ? s->differs_at : s->bytes, shown, s->bytes > 100 ? "..." : "");
+	return check_actual(r, "%" PRIu64 " bytes without it%s: '%.100s'%s", s->bytes,
+			    s->cut ? " (lines were cut at 65536 bytes)" : "", shown, s->bytes > 100 ? "..." : "");
 }

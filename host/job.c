@@ -79,13 +79,17 @@ quote(const char *s, char *out, size_t size)
 static void
 say_reproduce(struct job *j)
 {
-	char world[512], timeout[48] = "";
+	char world[512], timeout[48] = "", node[320] = "";
 
 	quote(j->world.path, world, sizeof(world));
+	if (j->o.node) {
+		memcpy(node, " --node ", 8);
+		quote(j->o.node, node + 8, sizeof(node) - 8);
+	}
 	if (j->o.timeout_ms)
 		snprintf(timeout, sizeof(timeout), " --timeout %ums", j->o.timeout_ms);
-	snprintf(j->reproduce, sizeof(j->reproduce), "agenttwin-host run --runtime %s --seed %llu%s %s", j->ops->name,
-		 (unsigned long long)j->world.seed, timeout, world);
+	snprintf(j->reproduce, sizeof(j->reproduce), "agenttwin-host run --runtime %s --seed %llu%s%s %s", j->ops->name,
+		 (unsigned long long)j->world.seed, timeout, node, world);
 }
 
 static int
@@ -121,6 +125,7 @@ redaction(struct job *j)
 	if (r < 0)
 		return r;
 	spool_redact(&j->spool, j->redact);
+	j->checks.redact = j->redact;
 	return evidence_redact(&j->evidence, j->redact);
 }
 
@@ -389,6 +394,19 @@ explain_error(struct job *j)
 		log_line(LOG_LEVEL_WARN, "cleanup is not confirmed: %s", j->cleanup.reason[0] ? j->cleanup.reason : "unknown reason");
 }
 
+/* As seen from the current folder, where that is shorter. */
+static const char *
+shown_path(const char *path)
+{
+	static char here[4096];
+	size_t n;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	n = strlen(here);
+	return strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
 static int
 write_receipt(struct job *j, uint64_t took_ms)
 {
@@ -454,6 +472,8 @@ judge(struct job *j)
 		(void)run_step(&j->run, &ev, loop_now_ms());
 	}
 	run_verdict(&j->run.facts, j->checks.results_len, checks_not_held(&j->checks), &j->verdict);
+	redact_text(j->redact, j->verdict.why, sizeof(j->verdict.why));
+	redact_text(j->redact, j->facts.guest_stderr, sizeof(j->facts.guest_stderr));
 }
 
 int
@@ -469,7 +489,7 @@ job_conclude(struct job *j)
 	took = loop_now_ms() - j->start_ms;
 	r = write_receipt(j, took);
 	explain_error(j);
-	progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? j->store.path : NULL);
+	progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? shown_path(j->store.path) : NULL);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "receipt: %s: %s", j->store.path, strerror(-r));
 		return j->verdict.exit_code == 0 || j->verdict.exit_code == 1 ? 4 : j->verdict.exit_code;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * main.c - agenttwin-host: the table of commands. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/cmd.h"
 #include "host/diag.h"
@@ -55,11 +57,25 @@ unknown(const char *word)
 	return 2;
 }
 
+/* A descriptor 0, 1 or 2 that the caller closed must not become some file of ours that then gets our messages. */
+static void
+fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
 	size_t i;
 
+	fill_standard();
 	if (argc < 2) {
 		help(stderr);
 		return 2;

@@ -340,3 +340,36 @@ redact_whole(const struct redact *r, const void *data, size_t len, redact_sink *
 	redact_stream_wipe(&s);
 	return rc;
 }
+
+struct text {
+	char *at;
+	size_t len, size;
+};
+
+static int
+to_text(void *arg, const void *data, size_t len)
+{
+	struct text *t = arg;
+	size_t n = t->size - 1 - t->len;
+
+	if (n > len)
+		n = len;
+	memcpy(t->at + t->len, data, n);
+	t->len += n;
+	return 0;
+}
+
+void
+redact_text(const struct redact *r, char *buf, size_t size)
+{
+	size_t len = strnlen(buf, size - 1);
+	struct text t = { .size = size };
+
+	t.at = malloc(size);
+	if (!t.at || redact_whole(r, buf, len, to_text, &t) < 0)
+		t.len = 0; /* nothing rather than a secret */
+	if (t.at)
+		memcpy(buf, t.at, t.len);
+	buf[t.len] = '\0';
+	free(t.at);
+}

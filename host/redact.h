@@ -35,4 +35,6 @@ void redact_stream_wipe(struct redact_stream *s) __attribute__((nonnull));
 /* All at once. */
 int redact_whole(const struct redact *r, const void *data, size_t len, redact_sink *sink, void *arg)
 	__attribute__((warn_unused_result, nonnull(4)));
+/* Redacts the text in buf (NUL-terminated, of size bytes) in place; what does not fit any more is cut off. */
+void redact_text(const struct redact *r, char *buf, size_t size) __attribute__((nonnull(2)));
 #endif

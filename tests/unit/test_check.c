@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "host/check.h"
+#include "host/redact.h"
 #include "tests/lib/tap.h"
 
 static struct cJSON *final_state; /* a text, parsed anew each time */
@@ -21,7 +22,8 @@ state(void *arg, size_t service)
 
 static struct plan_exit ended;
 static struct check_facts facts;
-static char said[1024];
+static char said[4096];
+static struct redact *secrets;
 
 static void
 reset(void)
@@ -49,6 +51,7 @@ holds(enum check_kind kind, const char *json, const char *output, size_t cut, co
 	def.json = doc;
 	if (!doc || checks_init(&c, &w) < 0)
 		abort();
+	c.redact = secrets;
 	for (i = 0; i < len; i += cut)
 		checks_output(&c, kind, output + i, len - i < cut ? len - i : cut);
 	for (i = 0; ops && ops[i]; i++) {
@@ -98,6 +101,22 @@ streams(void)
 	reset();
 	facts.exit = NULL;
 	ok(!holds(CHECK_STDERR, "{\"contains\":\"done\"}", "done", 9, NULL), "nor one without EXIT");
+}
+
+static void
+hides(void)
+{
+	secrets = redact_new();
+	if (redact_add(secrets, "key", "at_test_0123456789abcdef0123456789abcdef", 40) < 0)
+		return;
+	reset();
+	ok(!holds(CHECK_STDOUT, "{\"equals\":\"x\"}",
+		  "................................................................................the key is at_test_0123456789abcdef0123456789abcdef", 7,
+		  NULL) && strstr(said, "{{secret") && !strstr(said, "at_te"), "what is said hides secrets, also where it is cut: %s", said);
+	ok(!holds(CHECK_STDOUT, "{\"json\":{\"pointer\":\"\",\"equals\":1}}", "\"at_test_0123456789abcdef0123456789abcdef\"", 7, NULL) &&
+		   !strstr(said, "at_te"), "in JSON too: %s", said);
+	redact_free(secrets);
+	secrets = NULL;
 }
 
 static void
@@ -237,6 +256,7 @@ int
 main(void)
 {
 	streams();
+	hides();
 	exits();
 	calls();
 	states();
