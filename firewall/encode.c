@@ -17,7 +17,8 @@ static struct nftnl_expr *
 encode_expr(const struct fw_expr *e)
 {
 	static const uint8_t zero[16];
-	static const char *const names[] = {"meta", "payload", "ct", "bitwise", "cmp", "counter", "log", "reject", "immediate"};
+	static const char *const names[] = { "meta",    "payload", "ct",     "bitwise",  "cmp",
+					     "counter", "log",     "reject", "immediate" };
 	struct nftnl_expr *x = nftnl_expr_alloc(names[e->kind]);
 
 	if (!x)
@@ -49,8 +50,11 @@ encode_expr(const struct fw_expr *e)
 		nftnl_expr_set_u32(x, NFTNL_EXPR_CMP_OP, e->a);
 		nftnl_expr_set(x, NFTNL_EXPR_CMP_DATA, e->data, e->len);
 		break;
-	case FW_EXPR_COUNTER: break;
-	case FW_EXPR_LOG: nftnl_expr_set_u16(x, NFTNL_EXPR_LOG_GROUP, (uint16_t)e->value); break;
+	case FW_EXPR_COUNTER:
+		break;
+	case FW_EXPR_LOG:
+		nftnl_expr_set_u16(x, NFTNL_EXPR_LOG_GROUP, (uint16_t)e->value);
+		break;
 	case FW_EXPR_REJECT:
 		nftnl_expr_set_u32(x, NFTNL_EXPR_REJECT_TYPE, e->a);
 		nftnl_expr_set_u8(x, NFTNL_EXPR_REJECT_CODE, e->b);
@@ -66,8 +70,8 @@ encode_expr(const struct fw_expr *e)
 }
 
 int
-fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *chain, const struct fw_expr *exprs,
-	    unsigned exprs_len, uint16_t flags)
+fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *chain,
+	       const struct fw_expr *exprs, unsigned exprs_len, uint16_t flags)
 {
 	struct nftnl_rule *r = nftnl_rule_alloc();
 	struct nftnl_expr *x;
@@ -83,7 +87,8 @@ fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, cons
 		}
 		nftnl_rule_add_expr(r, x); /* moved */
 	}
-	nftnl_rule_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWRULE, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | NLM_F_APPEND | flags)), r);
+	nftnl_rule_nlmsg_build_payload(
+		fw_nl_nft(n, NFT_MSG_NEWRULE, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | NLM_F_APPEND | flags)), r);
 	nftnl_rule_free(r);
 	return 0;
 }
@@ -103,7 +108,7 @@ fw_encode_table(struct fw_nl *n, uint16_t type, enum fw_nfproto nfproto, const c
 
 int
 fw_encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *name, int hook, int priority,
-	     uint32_t policy, uint16_t flags)
+		uint32_t policy, uint16_t flags)
 {
 	struct nftnl_chain *c = nftnl_chain_alloc();
 
@@ -117,7 +122,8 @@ fw_encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, con
 		nftnl_chain_set_s32(c, NFTNL_CHAIN_PRIO, priority);
 		nftnl_chain_set_u32(c, NFTNL_CHAIN_POLICY, policy);
 	}
-	nftnl_chain_nlmsg_build_payload(fw_nl_nft(n, NFT_MSG_NEWCHAIN, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | flags)), c);
+	nftnl_chain_nlmsg_build_payload(
+		fw_nl_nft(n, NFT_MSG_NEWCHAIN, (uint8_t)nfproto, (uint16_t)(NLM_F_CREATE | flags)), c);
 	nftnl_chain_free(c);
 	return 0;
 }
@@ -137,13 +143,16 @@ fw_encode_ruleset(struct fw_nl *n, const struct fw_ruleset *rs)
 		const struct fw_chain_info *info = fw_chain_info(c);
 
 		if (fw_chain_exists(rs->lock, c) &&
-		    (r = fw_encode_chain(n, rs->nfproto, FW_TABLE, info->name, info->hook, info->priority, POLICY_DROP, 0)) < 0)
+		    (r = fw_encode_chain(n, rs->nfproto, FW_TABLE, info->name, info->hook, info->priority, POLICY_DROP,
+					 0)) < 0)
 			return r;
 	}
 	for (unsigned i = 0; i < rs->rules_len; i++) {
 		exprs_len = fw_rule_expand(&rs->rules[i], rs->nfproto, exprs);
-		ack = i + 1u == rs->rules_len ? NLM_F_ACK : 0; /* errors come unasked; one answer says that all is done */
-		r = fw_encode_rule(n, rs->nfproto, FW_TABLE, fw_chain_info(rs->rules[i].chain)->name, exprs, exprs_len, ack);
+		ack = i + 1u == rs->rules_len ? NLM_F_ACK
+					      : 0; /* errors come unasked; one answer says that all is done */
+		r = fw_encode_rule(n, rs->nfproto, FW_TABLE, fw_chain_info(rs->rules[i].chain)->name, exprs, exprs_len,
+				   ack);
 		if (r < 0)
 			return r;
 	}

@@ -26,12 +26,12 @@
 enum feature { F_BATCH, F_TABLE, F_CHAIN, F_RESET, F_PROHIBIT, F_LOG, F_CT, FEATURES };
 
 struct features {
-	uint8_t what[32][2];     /* by message index: family's place, enum feature */
+	uint8_t what[32][2]; /* by message index: family's place, enum feature */
 	uint32_t count;
-	int err[3][FEATURES];    /* positive errno, 0 works; by family: inet, ip, ip6 */
+	int err[3][FEATURES]; /* positive errno, 0 works; by family: inet, ip, ip6 */
 	int batch_err;
 };
-static const enum fw_nfproto families[3] = {FW_NF_INET, FW_NF_IP, FW_NF_IP6};
+static const enum fw_nfproto families[3] = { FW_NF_INET, FW_NF_IP, FW_NF_IP6 };
 
 static void
 note(struct features *x, unsigned family, enum feature what)
@@ -55,7 +55,8 @@ probe_rule(struct fw_nl *n, struct features *x, unsigned family, enum feature wh
 		rule.ops[rule.ops_len].u.value = FW_LOG_GROUP;
 	rule.ops_len++;
 	note(x, family, what);
-	return fw_encode_rule(n, families[family], FW_TABLE, "probe", exprs, fw_rule_expand(&rule, families[family], exprs), NLM_F_ACK);
+	return fw_encode_rule(n, families[family], FW_TABLE, "probe", exprs,
+			      fw_rule_expand(&rule, families[family], exprs), NLM_F_ACK);
 }
 
 static int
@@ -77,8 +78,14 @@ probe_ack(void *arg, uint32_t index, int err)
 static int
 probe_features(struct fw_lock *l, struct features *x, struct fw_failure *f)
 {
-	static const struct { enum feature what; enum fw_op_kind kind; } rules[] = {
-		{F_RESET, FW_OP_RESET}, {F_PROHIBIT, FW_OP_PROHIBIT}, {F_LOG, FW_OP_LOG}, {F_CT, FW_OP_ESTABLISHED},
+	static const struct {
+		enum feature what;
+		enum fw_op_kind kind;
+	} rules[] = {
+		{ F_RESET, FW_OP_RESET },
+		{ F_PROHIBIT, FW_OP_PROHIBIT },
+		{ F_LOG, FW_OP_LOG },
+		{ F_CT, FW_OP_ESTABLISHED },
 	};
 	struct fw_nl n;
 	int r;
@@ -91,7 +98,8 @@ probe_features(struct fw_lock *l, struct features *x, struct fw_failure *f)
 	fw_nl_batch_begin(&n);
 	for (unsigned i = 0; i < 3; i++) {
 		note(x, i, F_TABLE);
-		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, families[i], FW_TABLE, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK)) < 0)
+		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, families[i], FW_TABLE,
+					 NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK)) < 0)
 			goto out;
 		note(x, i, F_CHAIN);
 		if ((r = fw_encode_chain(&n, families[i], FW_TABLE, "probe", -1, 0, 0, NLM_F_ACK)) < 0)
@@ -107,9 +115,12 @@ probe_features(struct fw_lock *l, struct features *x, struct fw_failure *f)
 	r = fw_nl_talk(&n, NULL, probe_ack, x);
 out:
 	if (r == -EPERM)
-		return fw_fail(f, "features", EPERM, "no permission to change the firewall: CAP_NET_ADMIN in this network namespace is needed");
+		return fw_fail(
+			f, "features", EPERM,
+			"no permission to change the firewall: CAP_NET_ADMIN in this network namespace is needed");
 	if (r < 0 && x->batch_err != 0)
-		return fw_fail(f, "features", -r, "the kernel has no nf_tables (CONFIG_NF_TABLES), so nothing can be run here");
+		return fw_fail(f, "features", -r,
+			       "the kernel has no nf_tables (CONFIG_NF_TABLES), so nothing can be run here");
 	return r < 0 ? fw_fail(f, "features", -r, "asking the kernel for its firewall features failed") : 0;
 }
 
@@ -126,7 +137,9 @@ choose_features(struct fw_params *p, const struct features *x, struct fw_failure
 {
 	for (unsigned i = 0; i < 3; i++)
 		if (x->err[i][F_TABLE] == EEXIST)
-			return fw_fail(f, "features", EEXIST, "a table named " FW_TABLE " exists already and is not ours; remove it or use a fresh sandbox");
+			return fw_fail(f, "features", EEXIST,
+				       "a table named " FW_TABLE
+				       " exists already and is not ours; remove it or use a fresh sandbox");
 	p->family = x->err[0][F_TABLE] == 0 && x->err[0][F_CHAIN] == 0 ? FW_INET : FW_SPLIT;
 	if (p->family == FW_SPLIT) {
 		if (x->err[1][F_TABLE] != 0 || x->err[1][F_CHAIN] != 0)
@@ -140,7 +153,9 @@ choose_features(struct fw_params *p, const struct features *x, struct fw_failure
 	p->reject = has(x, p, F_RESET) && has(x, p, F_PROHIBIT);
 	p->log = has(x, p, F_LOG);
 	if (p->control_port != 0 && p->pinned_len == 0 && !has(x, p, F_CT))
-		return fw_fail(f, "features", EOPNOTSUPP, "the control connection cannot be pinned and the kernel has no connection tracking (ct)");
+		return fw_fail(
+			f, "features", EOPNOTSUPP,
+			"the control connection cannot be pinned and the kernel has no connection tracking (ct)");
 	return 0;
 }
 
@@ -159,7 +174,8 @@ encode_count_rule(struct fw_nl *n, const struct fw_lock *l, enum fw_nfproto nfpr
 	rule.ops[0].port = l->params.control_port;
 	rule.ops[1].kind = FW_OP_ESTABLISHED;
 	rule.ops[2].kind = FW_OP_COUNTER;
-	return fw_encode_rule(n, nfproto, COUNT_TABLE, in ? "input" : "output", exprs, fw_rule_expand(&rule, nfproto, exprs), ack);
+	return fw_encode_rule(n, nfproto, COUNT_TABLE, in ? "input" : "output", exprs,
+			      fw_rule_expand(&rule, nfproto, exprs), ack);
 }
 
 /* A table that accepts everything and counts the control connection's packets, so that tracking learns of it. */
@@ -174,7 +190,8 @@ install_count(struct fw_lock *l, struct fw_failure *f)
 	fw_nl_begin(&n, l->nl_fd, &l->seq, l->space, sizeof(l->space));
 	fw_nl_batch_begin(&n);
 	for (unsigned i = 0; i < tables_len && r == 0; i++) {
-		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, tables[i], COUNT_TABLE, NLM_F_CREATE | NLM_F_EXCL)) < 0 ||
+		if ((r = fw_encode_table(&n, NFT_MSG_NEWTABLE, tables[i], COUNT_TABLE, NLM_F_CREATE | NLM_F_EXCL)) <
+			    0 ||
 		    (r = fw_encode_chain(&n, tables[i], COUNT_TABLE, "input", 1, FW_PRIORITY_LATE, 1, 0)) < 0 ||
 		    (r = fw_encode_chain(&n, tables[i], COUNT_TABLE, "output", 3, FW_PRIORITY_LATE, 1, 0)) < 0 ||
 		    (r = encode_count_rule(&n, l, tables[i], true, 0)) < 0)
@@ -228,7 +245,7 @@ read_count(struct fw_lock *l, struct count *out)
 static void
 sleep_ms(long ms)
 {
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 
 	while (nanosleep(&t, &t) < 0 && errno == EINTR)
 		;
@@ -245,13 +262,14 @@ wait_tracked(struct fw_lock *l, struct fw_failure *f)
 	for (int beat = 0; beat < HEARTBEATS; beat++) {
 		if ((r = read_count(l, &before)) < 0 || (r = l->heartbeat(l->heartbeat_arg)) < 0)
 			return fw_fail(f, "install", -r, "a heartbeat over the control connection failed");
-		for (int tries = 0; ; tries++) {
+		for (int tries = 0;; tries++) {
 			if ((r = read_count(l, &after)) < 0)
 				return fw_fail(f, "install", -r, "reading the control connection's counters failed");
 			if (after.in > before.in && after.out > before.out)
 				break;
 			if (tries == 40)
-				return fw_fail(f, "install", ETIMEDOUT, "connection tracking does not see the control connection; "
+				return fw_fail(f, "install", ETIMEDOUT,
+					       "connection tracking does not see the control connection; "
 					       "net.netfilter.nf_conntrack_tcp_loose must be 1");
 			sleep_ms(50);
 		}
@@ -285,7 +303,8 @@ install_table(struct fw_lock *l, bool two_steps, struct fw_failure *f)
 	if (r == -EEXIST)
 		return fw_fail(f, "install", EEXIST, "a table named " FW_TABLE " exists already and is not ours");
 	if (r < 0)
-		return fw_fail(f, "install", -r, "the kernel refused the ruleset (message %lu of the batch)", (unsigned long)n.failed);
+		return fw_fail(f, "install", -r, "the kernel refused the ruleset (message %lu of the batch)",
+			       (unsigned long)n.failed);
 	return 0;
 }
 
@@ -322,7 +341,8 @@ fw_lock_init(struct fw_lock *l, const struct fw_params *want, struct fw_failure 
 	if (l->nl_fd >= 0)
 		return 0;
 	if (l->nl_fd == -EPROTONOSUPPORT || l->nl_fd == -EAFNOSUPPORT)
-		return fw_fail(f, "features", -l->nl_fd, "the kernel has no netfilter netlink, so nothing can be run here");
+		return fw_fail(f, "features", -l->nl_fd,
+			       "the kernel has no netfilter netlink, so nothing can be run here");
 	return fw_fail(f, "features", -l->nl_fd, "opening a netfilter socket failed");
 }
 
@@ -356,8 +376,10 @@ check_absent(struct fw_lock *l, struct fw_failure *f)
 		return 0; /* the batch will be answered better */
 	if (r < 0)
 		return fw_fail(f, "features", -r, "listing the tables failed");
-	return exists ? fw_fail(f, "features", EEXIST, "a table named " FW_TABLE " exists already and is not ours; "
-				"remove it or use a fresh sandbox") : 0;
+	return exists ? fw_fail(f, "features", EEXIST,
+				"a table named " FW_TABLE " exists already and is not ours; "
+				"remove it or use a fresh sandbox")
+		      : 0;
 }
 
 /* All that a complete kernel has, tried for real: one accepted batch says that every feature is there, and costs nothing.
@@ -379,8 +401,10 @@ install_whole(struct fw_lock *l, struct fw_failure *f)
 	case EINVAL: /* a netlink subsystem */
 	case EOPNOTSUPP:
 	case EAFNOSUPPORT:
-	case EPROTONOSUPPORT: return -ENOTSUP;
-	default: return r; /* the kernel did not say that it lacks something */
+	case EPROTONOSUPPORT:
+		return -ENOTSUP;
+	default:
+		return r; /* the kernel did not say that it lacks something */
 	}
 }
 
@@ -394,7 +418,8 @@ install_probed(struct fw_lock *l, bool two_steps, struct fw_failure *f)
 		return r;
 	if (two_steps) {
 		if (!l->heartbeat)
-			return fw_fail(f, "install", ENOTCONN, "no connection is established on control port %u, and no heartbeat can be sent",
+			return fw_fail(f, "install", ENOTCONN,
+				       "no connection is established on control port %u, and no heartbeat can be sent",
 				       (unsigned)l->params.control_port);
 		if ((r = install_count(l, f)) < 0 || (r = wait_tracked(l, f)) < 0)
 			return r;
@@ -425,7 +450,7 @@ fw_lock_install(struct fw_lock *l, struct fw_failure *f)
 void
 fw_lock_wipe(struct fw_lock *l)
 {
-	int *fds[] = {&l->nl_fd, &l->watch_fd, &l->route_fd, &l->log_fd};
+	int *fds[] = { &l->nl_fd, &l->watch_fd, &l->route_fd, &l->log_fd };
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)

@@ -45,7 +45,7 @@ hex(const char **at, unsigned max, uint32_t *out)
 static bool
 endpoint(const char **at, struct fw_address *a, uint16_t *port)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	size_t digits = strspn(*at, "0123456789ABCDEFabcdef");
 	uint32_t word, v;
 	char part[9];
@@ -124,7 +124,8 @@ static int
 pin(struct fw_params *p, const struct fw_socket_line *s)
 {
 	for (unsigned i = 0; i < p->pinned_len; i++)
-		if (p->pinned[i].peer_port == s->remote_port && memcmp(&p->pinned[i].peer, &s->remote, sizeof(s->remote)) == 0)
+		if (p->pinned[i].peer_port == s->remote_port &&
+		    memcmp(&p->pinned[i].peer, &s->remote, sizeof(s->remote)) == 0)
 			return 0;
 	if (p->pinned_len == FW_PINNED_MAX)
 		return -EMSGSIZE;
@@ -136,7 +137,7 @@ pin(struct fw_params *p, const struct fw_socket_line *s)
 int
 fw_socket_add(struct fw_params *p, unsigned protocol, const struct fw_socket_line *s)
 {
-	static const uint8_t one[16] = {[15] = 1};
+	static const uint8_t one[16] = { [15] = 1 };
 	bool loopback = s->remote.family == 4 ? s->remote.bytes[0] == 127 : memcmp(s->remote.bytes, one, 16) == 0;
 
 	if (protocol == TCP && s->state == STATE_LISTEN)
@@ -144,7 +145,8 @@ fw_socket_add(struct fw_params *p, unsigned protocol, const struct fw_socket_lin
 	/* An unconnected datagram socket takes from anyone; a connected one only from its peer. */
 	if (protocol == UDP && s->state == STATE_CLOSE)
 		return close_port(p, UDP, s->local_port);
-	if (protocol == TCP && s->state == STATE_ESTABLISHED && p->control_port != 0 && s->local_port == p->control_port && !loopback)
+	if (protocol == TCP && s->state == STATE_ESTABLISHED && p->control_port != 0 &&
+	    s->local_port == p->control_port && !loopback)
 		return pin(p, s);
 	return 0;
 }

@@ -21,15 +21,16 @@
 #include "firewall/nl.h"
 
 #define LO_INDEX 1u
-#define OPER_UP 6u                /* IF_OPER_UP */
-#define SETTLE_US 100            /* between two looks whether a device pair runs: that takes a work queue's turn */
+#define OPER_UP 6u    /* IF_OPER_UP */
+#define SETTLE_US 100 /* between two looks whether a device pair runs: that takes a work queue's turn */
 #define SETTLE_LOOKS 20000
-#define IFF_UP_ 1u               /* <linux/if.h> and <net/if.h> do not agree with each other under every C library */
-#define GEN_MODE_NONE 1u         /* IN6_ADDR_GEN_MODE_NONE */
+#define IFF_UP_ 1u       /* <linux/if.h> and <net/if.h> do not agree with each other under every C library */
+#define GEN_MODE_NONE 1u /* IN6_ADDR_GEN_MODE_NONE */
 
-static const struct fw_address veth4 = {4, {198, 18, 255, 1}}, gateway4 = {4, {198, 18, 255, 2}};
-static const struct fw_address veth6 = {6, {0xfd, 0, 0, 0xa7, [15] = 1}}, gateway6 = {6, {0xfd, 0, 0, 0xa7, [15] = 2}};
-static const struct fw_address local6 = {6, {0xfe, 0x80, [15] = 0xa7}};
+static const struct fw_address veth4 = { 4, { 198, 18, 255, 1 } }, gateway4 = { 4, { 198, 18, 255, 2 } };
+static const struct fw_address veth6 = { 6, { 0xfd, 0, 0, 0xa7, [15] = 1 } },
+			       gateway6 = { 6, { 0xfd, 0, 0, 0xa7, [15] = 2 } };
+static const struct fw_address local6 = { 6, { 0xfe, 0x80, [15] = 0xa7 } };
 
 /* One request at a time on a socket of its own. */
 struct route_talk {
@@ -143,10 +144,10 @@ default_route_add(struct route_talk *t, uint32_t index, const struct fw_address 
 
 struct seen {
 	struct fw_lock *l;
-	bool default_route[2];   /* IPv4, IPv6 */
-	uint32_t index[2];       /* devices that are waited for */
-	unsigned running;        /* how many of them run */
-	unsigned local6;         /* how many of the pair's IPv6 addresses are fully there */
+	bool default_route[2]; /* IPv4, IPv6 */
+	uint32_t index[2];     /* devices that are waited for */
+	unsigned running;      /* how many of them run */
+	unsigned local6;       /* how many of the pair's IPv6 addresses are fully there */
 	bool link_local[FW_INTERFACES_MAX];
 	bool too_many;
 };
@@ -173,7 +174,8 @@ see_link(void *arg, const struct nlmsghdr *h)
 	while (fw_attr_next(&it, &a)) {
 		if (a.type == IFLA_IFNAME && a.len > 0 && a.len <= sizeof(i->name))
 			memcpy(i->name, a.data, a.len - 1u);
-		if (a.type == IFLA_OPERSTATE && a.len == 1 && a.data[0] == OPER_UP && (i->index == s->index[0] || i->index == s->index[1]))
+		if (a.type == IFLA_OPERSTATE && a.len == 1 && a.data[0] == OPER_UP &&
+		    (i->index == s->index[0] || i->index == s->index[1]))
 			s->running++;
 	}
 	return 0;
@@ -182,7 +184,7 @@ see_link(void *arg, const struct nlmsghdr *h)
 static bool
 is_loopback(const struct fw_address *a)
 {
-	static const uint8_t one[16] = {[15] = 1};
+	static const uint8_t one[16] = { [15] = 1 };
 
 	return a->family == 4 ? a->bytes[0] == 127 : memcmp(a->bytes, one, 16) == 0;
 }
@@ -346,7 +348,8 @@ see_local(void *arg, const struct nlmsghdr *h)
 		return 0;
 	fw_attrs_of(&it, h, sizeof(m));
 	while (fw_attr_next(&it, &a))
-		if (a.type == RTA_DST && a.len == 16 && (memcmp(a.data, veth6.bytes, 16) == 0 || memcmp(a.data, local6.bytes, 16) == 0))
+		if (a.type == RTA_DST && a.len == 16 &&
+		    (memcmp(a.data, veth6.bytes, 16) == 0 || memcmp(a.data, local6.bytes, 16) == 0))
 			s->local6++;
 	return 0;
 }
@@ -356,7 +359,7 @@ see_local(void *arg, const struct nlmsghdr *h)
 static int
 veth_settle(struct route_talk *t, struct seen *s, uint32_t index, uint32_t peer, bool addresses)
 {
-	const struct timespec pause = {0, SETTLE_US * 1000};
+	const struct timespec pause = { 0, SETTLE_US * 1000 };
 	int r;
 
 	for (int i = 0; i < SETTLE_LOOKS; i++) {
@@ -391,8 +394,9 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 	int r;
 
 	if ((r = veth_create(t)) < 0)
-		return fw_fail(f, "net.veth", -r, r == -EOPNOTSUPP ? "the kernel has no veth devices (CONFIG_VETH)" :
-			       "making the device pair " FW_VETH "/" FW_VETH_PEER " was refused");
+		return fw_fail(f, "net.veth", -r,
+			       r == -EOPNOTSUPP ? "the kernel has no veth devices (CONFIG_VETH)"
+						: "making the device pair " FW_VETH "/" FW_VETH_PEER " was refused");
 	if ((r = dump(t, RTM_GETLINK, AF_UNSPEC, see_link, s)) < 0)
 		return fw_fail(f, "net.veth", -r, "listing the devices failed");
 	index = index_of(l, FW_VETH);
@@ -407,7 +411,8 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 		return fw_fail(f, "net.veth", -r, "setting the device pair up was refused");
 	if ((r = veth_settle(t, s, index, peer, false)) < 0)
 		return fw_fail(f, "net.veth", -r, "the device pair did not come up");
-	if (!s->default_route[0] && ((r = address_add(t, index, &veth4, 30)) < 0 || (r = default_route_add(t, index, &gateway4)) < 0))
+	if (!s->default_route[0] &&
+	    ((r = address_add(t, index, &veth4, 30)) < 0 || (r = default_route_add(t, index, &gateway4)) < 0))
 		return fw_fail(f, "net.address", -r, "the IPv4 address or default route was refused");
 	if (!l->params.ipv6 || s->default_route[1])
 		return 0;
@@ -432,8 +437,8 @@ veth_make(struct route_talk *t, struct seen *s, struct fw_failure *f)
 int
 fw_net_prepare(struct fw_lock *l, struct fw_failure *f)
 {
-	struct route_talk t = {.l = l};
-	struct seen s = {.l = l};
+	struct route_talk t = { .l = l };
+	struct seen s = { .l = l };
 	int r;
 
 	l->params.ipv6 = has_ipv6();
@@ -441,7 +446,8 @@ fw_net_prepare(struct fw_lock *l, struct fw_failure *f)
 	if (t.fd < 0)
 		return fw_fail(f, "net.open", -t.fd, "opening a routing socket failed");
 	if ((r = link_up(&t, LO_INDEX)) < 0) {
-		r = fw_fail(f, "net.lo", -r, "setting lo up was refused; CAP_NET_ADMIN in this network namespace is needed");
+		r = fw_fail(f, "net.lo", -r,
+			    "setting lo up was refused; CAP_NET_ADMIN in this network namespace is needed");
 		goto out;
 	}
 	if ((r = dump(&t, RTM_GETROUTE, AF_INET, see_route, &s)) < 0 ||
@@ -505,14 +511,15 @@ observe_sockets(struct fw_params *p, const char *name, unsigned protocol, struct
 	r = read_lines(fd, p, protocol);
 	close(fd);
 	if (r == -EMSGSIZE)
-		return fw_fail(f, "net.listeners", EMSGSIZE, "more listeners or control connections than the rules have room for; stop some");
+		return fw_fail(f, "net.listeners", EMSGSIZE,
+			       "more listeners or control connections than the rules have room for; stop some");
 	return r < 0 ? fw_fail(f, "net.listeners", -r, "reading %s failed", path) : 0;
 }
 
 static int
 observe_all_sockets(struct fw_params *p, struct fw_failure *f)
 {
-	struct fw_socket_line control = {.state = 10};
+	struct fw_socket_line control = { .state = 10 };
 	int r;
 
 	if (p->control_port != 0) {
@@ -529,8 +536,8 @@ observe_all_sockets(struct fw_params *p, struct fw_failure *f)
 int
 fw_net_observe(struct fw_lock *l, struct fw_failure *f)
 {
-	struct route_talk t = {.l = l};
-	struct seen s = {.l = l};
+	struct route_talk t = { .l = l };
+	struct seen s = { .l = l };
 	int r;
 
 	l->params.own_len = l->params.closed_len = l->params.pinned_len = 0;
@@ -538,11 +545,13 @@ fw_net_observe(struct fw_lock *l, struct fw_failure *f)
 	t.fd = fw_nl_open(NETLINK_ROUTE, 0, 1 << 18);
 	if (t.fd < 0)
 		return fw_fail(f, "net.open", -t.fd, "opening a routing socket failed");
-	if ((r = dump(&t, RTM_GETLINK, AF_UNSPEC, see_link, &s)) < 0 || (r = dump(&t, RTM_GETADDR, AF_UNSPEC, see_address, &s)) < 0 ||
+	if ((r = dump(&t, RTM_GETLINK, AF_UNSPEC, see_link, &s)) < 0 ||
+	    (r = dump(&t, RTM_GETADDR, AF_UNSPEC, see_address, &s)) < 0 ||
 	    (r = dump(&t, RTM_GETROUTE, AF_INET, see_route, &s)) < 0 ||
 	    (l->params.ipv6 && (r = dump(&t, RTM_GETROUTE, AF_INET6, see_route, &s)) < 0))
-		r = fw_fail(f, "net.observe", -r, r == -EMSGSIZE ? "more devices or addresses than the rules have room for" :
-			    "listing devices, addresses or routes failed");
+		r = fw_fail(f, "net.observe", -r,
+			    r == -EMSGSIZE ? "more devices or addresses than the rules have room for"
+					   : "listing devices, addresses or routes failed");
 	close(t.fd);
 	if (r < 0)
 		return r;
@@ -574,7 +583,8 @@ fw_net_is_harmless(const struct fw_lock *l, const struct nlmsghdr *h)
 	while (fw_attr_next(&it, &a))
 		if (a.type == IFLA_IFNAME)
 			for (unsigned i = 0; i < l->interfaces_len; i++)
-				if (l->interfaces[i].index == (uint32_t)m.ifi_index && fw_attr_is(&a, l->interfaces[i].name))
+				if (l->interfaces[i].index == (uint32_t)m.ifi_index &&
+				    fw_attr_is(&a, l->interfaces[i].name))
 					return 1;
 	return 0;
 }

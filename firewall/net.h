@@ -24,10 +24,11 @@ int fw_net_is_harmless(const struct fw_lock *l, const struct nlmsghdr *h) __attr
 struct fw_socket_line {
 	struct fw_address local, remote;
 	uint16_t local_port, remote_port;
-	uint8_t state;           /* 1 established, 7 closed (unconnected UDP), 10 listening */
+	uint8_t state; /* 1 established, 7 closed (unconnected UDP), 10 listening */
 };
 /* 0; -EPROTO if the line is not of this form (the heading is not). */
 int fw_socket_line(const char *line, struct fw_socket_line *out) __attribute__((warn_unused_result, nonnull));
 /* Takes one socket into p's lists.  protocol 6 or 17.  -EMSGSIZE when a list is full. */
-int fw_socket_add(struct fw_params *p, unsigned protocol, const struct fw_socket_line *s) __attribute__((warn_unused_result, nonnull));
+int fw_socket_add(struct fw_params *p, unsigned protocol, const struct fw_socket_line *s)
+	__attribute__((warn_unused_result, nonnull));
 #endif

@@ -9,7 +9,7 @@
 #include "firewall/nl.h"
 
 #define NO_OWNER 0xffffffffu
-#define EXTENSIONS_MAX 16        /* headers; the kernel itself sends no longer chains */
+#define EXTENSIONS_MAX 16 /* headers; the kernel itself sends no longer chains */
 
 enum { HOP = 0, TCP = 6, UDP = 17, ROUTING = 43, FRAGMENT = 44, AUTH = 51, DESTINATION = 60, MOBILITY = 135 };
 
@@ -62,7 +62,8 @@ parse6(const uint8_t *p, size_t len, struct fw_denied_row *out)
 	memcpy(out->destination.bytes, p + 24, 16);
 	next = p[6];
 	for (int i = 0; i < EXTENSIONS_MAX; i++) {
-		if (next != HOP && next != ROUTING && next != FRAGMENT && next != AUTH && next != DESTINATION && next != MOBILITY)
+		if (next != HOP && next != ROUTING && next != FRAGMENT && next != AUTH && next != DESTINATION &&
+		    next != MOBILITY)
 			break;
 		if (at > len || len - at < 8)
 			break; /* cut: the header's own number is all there is to say */
@@ -106,8 +107,8 @@ fw_packet_parse(const uint8_t *packet, size_t len, struct fw_denied_row *out)
 int
 fw_log_parse(const uint8_t *attributes, size_t len, struct fw_denied_row *out)
 {
-	struct fw_attrs it = {attributes, len, false};
-	struct fw_attr a, payload = {0};
+	struct fw_attrs it = { attributes, len, false };
+	struct fw_attr a, payload = { 0 };
 	uint32_t uid = NO_OWNER, v;
 	int r;
 
@@ -131,7 +132,8 @@ fw_denied_add(struct fw_lock *l, const struct fw_denied_row *row, uint64_t now_m
 	/* The latest rows first: attempts come in bursts to the same place. */
 	for (uint32_t i = l->denied_len; i-- > 0;) {
 		d = &l->denied[i];
-		if (d->port == row->port && d->uid == row->uid && d->protocol == row->protocol && d->family == row->family &&
+		if (d->port == row->port && d->uid == row->uid && d->protocol == row->protocol &&
+		    d->family == row->family &&
 		    memcmp(&d->destination, &row->destination, sizeof(d->destination)) == 0) {
 			d->count++;
 			d->last_ms = now_ms;

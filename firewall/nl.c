@@ -19,7 +19,7 @@
 
 #include "firewall/fw.h"
 
-#define RX_SIZE 32768u           /* the kernel's dumps never use more in one datagram */
+#define RX_SIZE 32768u /* the kernel's dumps never use more in one datagram */
 
 int
 fw_fail(struct fw_failure *f, const char *step, int err, const char *format, ...)
@@ -37,7 +37,7 @@ fw_fail(struct fw_failure *f, const char *step, int err, const char *format, ...
 int
 fw_nl_open(int protocol, uint32_t groups, int bytes)
 {
-	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	struct sockaddr_nl a = { .nl_family = AF_NETLINK, .nl_groups = groups };
 	int fd, r;
 
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
@@ -242,7 +242,7 @@ fw_nl_receive(int fd, uint8_t *buf, size_t size)
 static int
 send_all(struct fw_nl *n)
 {
-	struct sockaddr_nl to = {.nl_family = AF_NETLINK};
+	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
 	ssize_t len;
 
 	do
@@ -255,7 +255,8 @@ send_all(struct fw_nl *n)
 
 /* 0 go on, 1 the exchange is complete, negative it failed. */
 static int
-take(struct fw_nl *n, const struct nlmsghdr *h, uint32_t last_seq, bool one_answer, fw_nl_fn *fn, fw_nl_ack_fn *ack, void *arg)
+take(struct fw_nl *n, const struct nlmsghdr *h, uint32_t last_seq, bool one_answer, fw_nl_fn *fn, fw_nl_ack_fn *ack,
+     void *arg)
 {
 	const struct nlmsgerr *e;
 	uint32_t index = h->nlmsg_seq - n->first;
@@ -299,7 +300,7 @@ static int
 read_answers(struct fw_nl *n, uint32_t last_seq, bool one_answer, fw_nl_fn *fn, fw_nl_ack_fn *ack, void *arg)
 {
 	int64_t deadline = now_ms() + FW_NL_DEADLINE_MS, left;
-	struct pollfd p = {n->fd, POLLIN, 0};
+	struct pollfd p = { n->fd, POLLIN, 0 };
 	const struct nlmsghdr *h;
 	int len, r;
 
@@ -316,7 +317,8 @@ read_answers(struct fw_nl *n, uint32_t last_seq, bool one_answer, fw_nl_fn *fn, 
 		}
 		if (len < 0)
 			return len;
-		for (h = (const struct nlmsghdr *)(const void *)n->rx; mnl_nlmsg_ok(h, len); h = mnl_nlmsg_next(h, &len)) {
+		for (h = (const struct nlmsghdr *)(const void *)n->rx; mnl_nlmsg_ok(h, len);
+		     h = mnl_nlmsg_next(h, &len)) {
 			r = take(n, h, last_seq, one_answer, fn, ack, arg);
 			if (r != 0)
 				return r < 0 ? r : 0;

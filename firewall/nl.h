@@ -10,8 +10,8 @@
 struct nlmsghdr;
 struct fw_failure;
 
-#define FW_NL_ROOM 2048u         /* bytes that each message is promised */
-#define FW_NL_DEADLINE_MS 5000   /* the kernel answers at once; more means that something is badly wrong */
+#define FW_NL_ROOM 2048u       /* bytes that each message is promised */
+#define FW_NL_DEADLINE_MS 5000 /* the kernel answers at once; more means that something is badly wrong */
 
 /* A non-blocking socket of the present network namespace, its receive buffer as large as may be had (at most bytes).
  * groups: mask of the first 32 multicast groups.  The descriptor, or -errno. */
@@ -21,22 +21,24 @@ int fw_nl_open(int protocol, uint32_t groups, int bytes) __attribute__((warn_unu
  * libmnl before the next), then fw_nl_talk. */
 struct fw_nl {
 	int fd;
-	uint32_t *seq;           /* of the last message; continues over exchanges */
-	uint32_t first;          /* of this exchange */
-	uint8_t *tx, *rx;        /* 8-byte aligned */
+	uint32_t *seq;    /* of the last message; continues over exchanges */
+	uint32_t first;   /* of this exchange */
+	uint8_t *tx, *rx; /* 8-byte aligned */
 	size_t tx_size, rx_size, tx_len;
-	struct nlmsghdr *last;   /* the message being built, or NULL */
-	bool full;               /* a message did not fit */
-	bool disturbed;          /* a dump saw a change */
-	uint32_t failed;         /* after an error answer: index of the message that was refused, from 0 */
+	struct nlmsghdr *last; /* the message being built, or NULL */
+	bool full;             /* a message did not fit */
+	bool disturbed;        /* a dump saw a change */
+	uint32_t failed;       /* after an error answer: index of the message that was refused, from 0 */
 };
 /* space is divided: the last 32 KiB (or half) receive. */
 void fw_nl_begin(struct fw_nl *n, int fd, uint32_t *seq, uint8_t *space, size_t size) __attribute__((nonnull));
 /* A new message of this type and flags (NLM_F_REQUEST is added), at least FW_NL_ROOM bytes long.  Never NULL: when the
  * buffer is full the failure sticks and the message goes nowhere. */
-struct nlmsghdr *fw_nl_message(struct fw_nl *n, uint16_t type, uint16_t flags) __attribute__((returns_nonnull, nonnull));
+struct nlmsghdr *fw_nl_message(struct fw_nl *n, uint16_t type, uint16_t flags)
+	__attribute__((returns_nonnull, nonnull));
 /* The same for nf_tables: type is NFT_MSG_*, family a netfilter protocol.  Begin and end of a batch are messages too. */
-struct nlmsghdr *fw_nl_nft(struct fw_nl *n, uint16_t type, uint8_t family, uint16_t flags) __attribute__((returns_nonnull, nonnull));
+struct nlmsghdr *fw_nl_nft(struct fw_nl *n, uint16_t type, uint8_t family, uint16_t flags)
+	__attribute__((returns_nonnull, nonnull));
 void fw_nl_batch_begin(struct fw_nl *n) __attribute__((nonnull));
 void fw_nl_batch_end(struct fw_nl *n) __attribute__((nonnull));
 
@@ -49,7 +51,8 @@ typedef int fw_nl_ack_fn(void *arg, uint32_t index, int err);
  * neither (no NLM_F_ACK, no NLM_F_DUMP) but is the last ends with its first answer.  ack NULL: the first error answer
  * ends it.  0; -errno of the kernel's refusal (n->failed names the message) or of the socket; -EINTR when a dump was
  * disturbed by a change; -ETIMEDOUT; -EMSGSIZE when the messages did not fit. */
-int fw_nl_talk(struct fw_nl *n, fw_nl_fn *fn, fw_nl_ack_fn *ack, void *arg) __attribute__((warn_unused_result, nonnull(1)));
+int fw_nl_talk(struct fw_nl *n, fw_nl_fn *fn, fw_nl_ack_fn *ack, void *arg)
+	__attribute__((warn_unused_result, nonnull(1)));
 
 /* Reads one datagram that nobody asked for.  Its length; -EAGAIN none waits; -ENOBUFS some were lost; -EMSGSIZE it was cut
  * (count as lost); other -errno. */
@@ -59,12 +62,12 @@ int fw_nl_receive(int fd, uint8_t *buf, size_t size) __attribute__((warn_unused_
 struct fw_attrs {
 	const uint8_t *at;
 	size_t left;
-	bool bad;                /* what was left is not an attribute */
+	bool bad; /* what was left is not an attribute */
 };
 struct fw_attr {
-	uint16_t type;           /* without the nested and byte order flags */
-	uint16_t len;            /* bytes of data */
-	const uint8_t *data;     /* borrowed */
+	uint16_t type;       /* without the nested and byte order flags */
+	uint16_t len;        /* bytes of data */
+	const uint8_t *data; /* borrowed */
 };
 /* Those of a message behind its family header of header bytes; of a nested attribute. */
 void fw_attrs_of(struct fw_attrs *it, const struct nlmsghdr *h, size_t header) __attribute__((nonnull));

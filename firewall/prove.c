@@ -17,22 +17,22 @@
 #include "firewall/nl.h"
 #include "firewall/table.h"
 
-#define ANSWER_MS 400            /* a refusal is there in a fraction of one; a SYN is repeated after 1,000 */
-#define REPORT_MS 5000           /* a child that says nothing for so long is given up */
+#define ANSWER_MS 400  /* a refusal is there in a fraction of one; a SYN is repeated after 1,000 */
+#define REPORT_MS 5000 /* a child that says nothing for so long is given up */
 #define TCP 6u
 #define UDP 17u
 #define ICMP 1u
 #define ICMP6 58u
 
 enum probe_kind {
-	PROBE_OUT,               /* must be denied, and counted for the workflow */
-	PROBE_LOOPBACK,          /* must work: the positive control */
-	PROBE_CLOSED,            /* must be refused, and counted as closed */
-	PROBE_END,               /* the child leaves */
+	PROBE_OUT,      /* must be denied, and counted for the workflow */
+	PROBE_LOOPBACK, /* must work: the positive control */
+	PROBE_CLOSED,   /* must be refused, and counted as closed */
+	PROBE_END,      /* the child leaves */
 };
 struct order {
 	uint8_t kind, protocol;
-	bool by_lo;              /* bound to the device lo */
+	bool by_lo; /* bound to the device lo */
 	uint16_t port, wait_ms;
 	uint32_t scope;
 	struct fw_address to;
@@ -40,9 +40,9 @@ struct order {
 enum stage { STAGE_ENTER, STAGE_SOCKET, STAGE_SEND };
 struct report {
 	uint8_t stage;
-	bool through;            /* connected, or the kernel took the datagram */
-	int32_t err;             /* positive errno, 0 none */
-	uint32_t packets;        /* caused */
+	bool through;     /* connected, or the kernel took the datagram */
+	int32_t err;      /* positive errno, 0 none */
+	uint32_t packets; /* caused */
 };
 
 /* ---- the child ------------------------------------------------------------------------------------------------------ */
@@ -81,7 +81,7 @@ is_before_packet(int err)
 static int
 connect_error(int fd, const union endpoint *e, socklen_t len, int wait_ms)
 {
-	struct pollfd p = {fd, POLLOUT, 0};
+	struct pollfd p = { fd, POLLOUT, 0 };
 	socklen_t err_len = sizeof(int);
 	int err = 0;
 
@@ -99,7 +99,7 @@ connect_error(int fd, const union endpoint *e, socklen_t len, int wait_ms)
 static void
 probe_out(const struct order *o, struct report *r)
 {
-	static const uint8_t echo4[8] = {8}, echo6[8] = {128};
+	static const uint8_t echo4[8] = { 8 }, echo6[8] = { 128 };
 	bool stream = o->protocol == TCP;
 	union endpoint e;
 	socklen_t len = endpoint_of(o, &e);
@@ -155,7 +155,7 @@ loopback_udp(const struct order *o)
 {
 	union endpoint e;
 	socklen_t len = endpoint_of(o, &e);
-	struct pollfd p = {-1, POLLIN, 0};
+	struct pollfd p = { -1, POLLIN, 0 };
 	char byte = 'x';
 	int fd, err = 0;
 
@@ -186,18 +186,17 @@ obey(const struct order *o, struct report *r)
 	r->through = r->err == 0;
 }
 
-static void __attribute__((noreturn))
-child(int fd, fw_enter_fn *enter, void *arg)
+static void __attribute__((noreturn)) child(int fd, fw_enter_fn *enter, void *arg)
 {
-	struct report r = {.stage = STAGE_ENTER};
+	struct report r = { .stage = STAGE_ENTER };
 	struct order o;
 	int err;
 
 	err = enter(arg);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of identity, which clears it */
 	r.err = err < 0 ? -err : 0;
-	while (send(fd, &r, sizeof(r), MSG_NOSIGNAL) == sizeof(r) && err == 0 && recv(fd, &o, sizeof(o), 0) == sizeof(o) &&
-	       o.kind != PROBE_END)
+	while (send(fd, &r, sizeof(r), MSG_NOSIGNAL) == sizeof(r) && err == 0 &&
+	       recv(fd, &o, sizeof(o), 0) == sizeof(o) && o.kind != PROBE_END)
 		obey(&o, &r);
 	_exit(0);
 }
@@ -211,27 +210,41 @@ struct target {
 	const char *why;
 };
 static const struct target targets[] = {
-	{TCP, "192.0.2.1", 80, "documentation"}, {UDP, "192.0.2.1", 9, "documentation"},
-	{TCP, "203.0.113.9", 443, "documentation"}, {UDP, "203.0.113.9", 443, "documentation"},
-	{TCP, "198.51.100.53", 53, "resolver"}, {UDP, "198.51.100.53", 53, "resolver"},
-	{TCP, "2001:db8::1", 443, "documentation"}, {UDP, "2001:db8::1", 443, "documentation"},
-	{TCP, "2001:db8::53", 53, "resolver"}, {UDP, "2001:db8::53", 53, "resolver"},
-	{TCP, "169.254.169.254", 80, "metadata"}, {UDP, "169.254.169.254", 80, "metadata"},
-	{TCP, "100.100.100.200", 80, "metadata"}, {TCP, "168.63.129.16", 80, "metadata"}, {TCP, "192.0.0.192", 80, "metadata"},
-	{TCP, "fd00:ec2::254", 80, "metadata"}, {TCP, "fd20:ce::254", 80, "metadata"}, {TCP, "fd00:c1::a9fe:a9fe", 80, "metadata"},
-	{TCP, "fd00:42::42", 80, "metadata"}, {UDP, "fd00:ec2::254", 80, "metadata"},
-	{TCP, "::ffff:169.254.169.254", 80, "metadata, mapped"}, {TCP, "64:ff9b::a9fe:a9fe", 80, "metadata, NAT64"},
-	{TCP, "2002:a9fe:a9fe::1", 80, "metadata, 6to4"},
-	{UDP, "224.0.0.251", 5353, "multicast"}, {ICMP, "203.0.113.9", 0, "ping"}, {ICMP6, "2001:db8::1", 0, "ping"},
+	{ TCP, "192.0.2.1", 80, "documentation" },
+	{ UDP, "192.0.2.1", 9, "documentation" },
+	{ TCP, "203.0.113.9", 443, "documentation" },
+	{ UDP, "203.0.113.9", 443, "documentation" },
+	{ TCP, "198.51.100.53", 53, "resolver" },
+	{ UDP, "198.51.100.53", 53, "resolver" },
+	{ TCP, "2001:db8::1", 443, "documentation" },
+	{ UDP, "2001:db8::1", 443, "documentation" },
+	{ TCP, "2001:db8::53", 53, "resolver" },
+	{ UDP, "2001:db8::53", 53, "resolver" },
+	{ TCP, "169.254.169.254", 80, "metadata" },
+	{ UDP, "169.254.169.254", 80, "metadata" },
+	{ TCP, "100.100.100.200", 80, "metadata" },
+	{ TCP, "168.63.129.16", 80, "metadata" },
+	{ TCP, "192.0.0.192", 80, "metadata" },
+	{ TCP, "fd00:ec2::254", 80, "metadata" },
+	{ TCP, "fd20:ce::254", 80, "metadata" },
+	{ TCP, "fd00:c1::a9fe:a9fe", 80, "metadata" },
+	{ TCP, "fd00:42::42", 80, "metadata" },
+	{ UDP, "fd00:ec2::254", 80, "metadata" },
+	{ TCP, "::ffff:169.254.169.254", 80, "metadata, mapped" },
+	{ TCP, "64:ff9b::a9fe:a9fe", 80, "metadata, NAT64" },
+	{ TCP, "2002:a9fe:a9fe::1", 80, "metadata, 6to4" },
+	{ UDP, "224.0.0.251", 5353, "multicast" },
+	{ ICMP, "203.0.113.9", 0, "ping" },
+	{ ICMP6, "2001:db8::1", 0, "ping" },
 };
 
 struct proof {
 	struct fw_lock *l;
 	struct fw_probe *probes;
 	uint8_t *probes_len;
-	int fd;                  /* to the child */
+	int fd; /* to the child */
 	struct fw_counters before;
-	int err;                 /* the proof itself failed: -errno */
+	int err; /* the proof itself failed: -errno */
 };
 
 static const char *
@@ -243,7 +256,7 @@ protocol_name(unsigned protocol)
 static int
 ask(struct proof *p, const struct order *o, struct report *r)
 {
-	struct pollfd f = {p->fd, POLLIN, 0};
+	struct pollfd f = { p->fd, POLLIN, 0 };
 	ssize_t len;
 	int n;
 
@@ -274,7 +287,8 @@ judge_out(const struct fw_lock *l, const struct order *o, const struct report *r
 		if (denied > 0)
 			return FW_UNKNOWN;
 		/* Pings need a socket that the filter or the kernel refuses; IPv6 may not exist. */
-		if (o->protocol == ICMP || o->protocol == ICMP6 || (o->to.family == 6 && !l->params.ipv6 && r->err == EAFNOSUPPORT))
+		if (o->protocol == ICMP || o->protocol == ICMP6 ||
+		    (o->to.family == 6 && !l->params.ipv6 && r->err == EAFNOSUPPORT))
 			return FW_ABSENT;
 		return FW_UNKNOWN;
 	}
@@ -287,7 +301,8 @@ static enum fw_verdict
 judge(const struct proof *p, const struct order *o, const struct report *r, struct fw_probe *probe)
 {
 	const struct fw_counters *a = &p->before, *b = &p->l->counters;
-	uint64_t closed = b->closed - a->closed, denied = b->workflow - a->workflow, escaped = b->postrouting - a->postrouting;
+	uint64_t closed = b->closed - a->closed, denied = b->workflow - a->workflow,
+		 escaped = b->postrouting - a->postrouting;
 
 	probe->packets = r->packets;
 	probe->denied = (uint32_t)(o->kind == PROBE_CLOSED ? closed : denied);
@@ -301,9 +316,12 @@ judge(const struct proof *p, const struct order *o, const struct report *r, stru
 	case PROBE_LOOPBACK:
 		if (r->err == 0)
 			return denied == 0 && closed == 0 && escaped == 0 ? FW_PASS : FW_UNKNOWN;
-		return (o->to.family == 6 && !p->l->params.ipv6 && r->err == EAFNOSUPPORT) || is_switched_off(p->l, o, r->err) ?
-			       FW_ABSENT : FW_UNKNOWN;
-	case PROBE_END: break;
+		return (o->to.family == 6 && !p->l->params.ipv6 && r->err == EAFNOSUPPORT) ||
+				       is_switched_off(p->l, o, r->err)
+			       ? FW_ABSENT
+			       : FW_UNKNOWN;
+	case PROBE_END:
+		break;
 	}
 	return FW_UNKNOWN;
 }
@@ -325,8 +343,9 @@ try(struct proof *p, const struct order *o, const char *why)
 	memset(probe, 0, sizeof(*probe));
 	probe->verdict = FW_UNKNOWN;
 	fw_text_address(&o->to, address);
-	snprintf(probe->what, sizeof(probe->what), "%s%c %s%s%s%s:%u %.16s", protocol_name(o->protocol), o->to.family == 4 ? '4' : '6',
-		 o->to.family == 6 ? "[" : "", address, o->scope ? "%dev" : "", o->to.family == 6 ? "]" : "", (unsigned)o->port, why);
+	snprintf(probe->what, sizeof(probe->what), "%s%c %s%s%s%s:%u %.16s", protocol_name(o->protocol),
+		 o->to.family == 4 ? '4' : '6', o->to.family == 6 ? "[" : "", address, o->scope ? "%dev" : "",
+		 o->to.family == 6 ? "]" : "", (unsigned)o->port, why);
 	if ((p->err = ask(p, o, &r)) < 0 || (p->err = fw_counters_read(p->l)) < 0)
 		return;
 	probe->verdict = judge(p, o, &r, probe);
@@ -349,9 +368,10 @@ order_of(const struct fw_lock *l, enum probe_kind kind, unsigned protocol, const
 }
 
 static void
-try_both(struct proof *p, enum probe_kind kind, const struct fw_address *to, uint16_t port, uint32_t scope, const char *why)
+try_both(struct proof *p, enum probe_kind kind, const struct fw_address *to, uint16_t port, uint32_t scope,
+	 const char *why)
 {
-	static const uint8_t protocols[] = {TCP, UDP};
+	static const uint8_t protocols[] = { TCP, UDP };
 	struct order o;
 
 	for (unsigned i = 0; i < sizeof(protocols); i++) {
@@ -364,7 +384,8 @@ try_both(struct proof *p, enum probe_kind kind, const struct fw_address *to, uin
 static void
 try_loopback(struct proof *p)
 {
-	static const struct fw_address v4 = {4, {127, 0, 0, 1}}, v6 = {6, {[15] = 1}}, forwarder = {4, {127, 0, 0, 11}};
+	static const struct fw_address v4 = { 4, { 127, 0, 0, 1 } }, v6 = { 6, { [15] = 1 } },
+				       forwarder = { 4, { 127, 0, 0, 11 } };
 	const struct fw_params *params = &p->l->params;
 	struct order o;
 	unsigned closed = 0;
@@ -388,15 +409,17 @@ try_loopback(struct proof *p)
 static void
 try_all(struct proof *p)
 {
-	static const struct fw_address scoped = {6, {0xfe, 0x80, [15] = 1}}, group = {6, {0xff, 2, [15] = 0xfb}};
-	static const struct fw_address outside = {4, {198, 51, 100, 1}};
+	static const struct fw_address scoped = { 6, { 0xfe, 0x80, [15] = 1 } },
+				       group = { 6, { 0xff, 2, [15] = 0xfb } };
+	static const struct fw_address outside = { 4, { 198, 51, 100, 1 } };
 	const struct fw_lock *l = p->l;
 	struct fw_address to;
 	struct order o;
 
 	try_loopback(p);
 	for (unsigned i = 0; i < 2; i++)
-		if (l->gateway[i].family && (i == 0 || !(l->gateway[i].bytes[0] == 0xfe && l->gateway[i].bytes[1] >> 6 == 2)))
+		if (l->gateway[i].family &&
+		    (i == 0 || !(l->gateway[i].bytes[0] == 0xfe && l->gateway[i].bytes[1] >> 6 == 2)))
 			try_both(p, PROBE_OUT, &l->gateway[i], 53, 0, "gateway");
 	for (unsigned i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
 		memset(&to, 0, sizeof(to));
@@ -422,19 +445,22 @@ try_all(struct proof *p)
 static int
 conclude(const struct proof *p, struct fw_failure *f)
 {
-	static const enum fw_verdict bad[] = {FW_FAIL, FW_UNKNOWN};
+	static const enum fw_verdict bad[] = { FW_FAIL, FW_UNKNOWN };
 
 	if (p->err < 0)
-		return fw_fail(f, "prove", -p->err, p->err == -EPERM ? "the ruleset changed under the proof" :
-			       p->err == -EPIPE || p->err == -ETIMEDOUT ? "the proof's child died or fell silent" : "the proof could not be finished");
+		return fw_fail(f, "prove", -p->err,
+			       p->err == -EPERM                           ? "the ruleset changed under the proof"
+			       : p->err == -EPIPE || p->err == -ETIMEDOUT ? "the proof's child died or fell silent"
+									  : "the proof could not be finished");
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned i = 0; i < *p->probes_len; i++) {
 			const struct fw_probe *b = &p->probes[i];
 
 			if (b->verdict != bad[k])
 				continue;
-			(void)fw_fail(f, "prove", b->err, "%s: %s (sent %lu, denied %lu, got out %lu)", fw_verdict_name(b->verdict), b->what,
-				      (unsigned long)b->packets, (unsigned long)b->denied, (unsigned long)b->escaped);
+			(void)fw_fail(f, "prove", b->err, "%s: %s (sent %lu, denied %lu, got out %lu)",
+				      fw_verdict_name(b->verdict), b->what, (unsigned long)b->packets,
+				      (unsigned long)b->denied, (unsigned long)b->escaped);
 			return bad[k] == FW_FAIL ? -EPERM : -EPROTO;
 		}
 	return 0;
@@ -451,7 +477,7 @@ reap(pid_t pid)
 static int
 run_child(struct proof *p, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 {
-	struct order end = {.kind = PROBE_END};
+	struct order end = { .kind = PROBE_END };
 	struct report r;
 	int pair[2], err;
 	pid_t pid;
@@ -488,7 +514,7 @@ run_child(struct proof *p, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 int
 fw_lock_prove(struct fw_lock *l, unsigned phase, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 {
-	struct proof p = {.l = l, .probes = l->probes[phase != 0], .probes_len = &l->probes_len[phase != 0]};
+	struct proof p = { .l = l, .probes = l->probes[phase != 0], .probes_len = &l->probes_len[phase != 0] };
 	int r;
 
 	*p.probes_len = 0;

@@ -20,19 +20,18 @@ struct reading {
 	const struct fw_ruleset *rs; /* of the table whose rules are read; NULL for counters alone */
 	enum fw_nfproto tables[2];
 	unsigned tables_len;
-	unsigned tables_seen;    /* bit by place */
-	uint32_t use[2];         /* what the kernel counts in each table: chains, and sets, objects and flow tables if any */
-	unsigned chain_next[2];  /* the chain that must come next */
+	unsigned tables_seen; /* bit by place */
+	uint32_t use[2]; /* what the kernel counts in each table: chains, and sets, objects and flow tables if any */
+	unsigned chain_next[2]; /* the chain that must come next */
 	uint32_t chains_len[2];
 	unsigned rule_next;
 	uint64_t handles;
 	struct fw_counters counters;
 	bool differs;
-	char problem[160];       /* the first difference */
+	char problem[160]; /* the first difference */
 };
 
-static void __attribute__((format(printf, 2, 3)))
-differ(struct reading *x, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) differ(struct reading *x, const char *format, ...)
 {
 	va_list ap;
 
@@ -71,7 +70,7 @@ family_of(const struct nlmsghdr *h)
 
 struct decoded {
 	struct fw_expr e;
-	uint64_t packets;        /* of a counter */
+	uint64_t packets; /* of a counter */
 };
 
 /* A register of 16 bytes or the verdict's. */
@@ -129,11 +128,16 @@ static bool
 decode_payload(const struct fw_attr *a, struct decoded *d)
 {
 	switch (a->type) {
-	case NFTA_PAYLOAD_DREG: return is_register(a, NFT_REG_1);
-	case NFTA_PAYLOAD_BASE: return small(a, &d->e.a);
-	case NFTA_PAYLOAD_OFFSET: return small(a, &d->e.b);
-	case NFTA_PAYLOAD_LEN: return small(a, &d->e.len);
-	default: return false;
+	case NFTA_PAYLOAD_DREG:
+		return is_register(a, NFT_REG_1);
+	case NFTA_PAYLOAD_BASE:
+		return small(a, &d->e.a);
+	case NFTA_PAYLOAD_OFFSET:
+		return small(a, &d->e.b);
+	case NFTA_PAYLOAD_LEN:
+		return small(a, &d->e.len);
+	default:
+		return false;
 	}
 }
 
@@ -146,12 +150,18 @@ decode_bitwise(const struct fw_attr *a, struct decoded *d)
 
 	switch (a->type) {
 	case NFTA_BITWISE_SREG:
-	case NFTA_BITWISE_DREG: return is_register(a, NFT_REG_1);
-	case NFTA_BITWISE_LEN: return small(a, &d->e.len);
-	case NFTA_BITWISE_MASK: return value(a, d->e.data, &len);
-	case NFTA_BITWISE_XOR: return value(a, data, &len) && memcmp(data, zero, len) == 0;
-	case NFTA_BITWISE_OP: return fw_attr_be32(a, &v) && v == 0; /* mask and xor */
-	default: return false;
+	case NFTA_BITWISE_DREG:
+		return is_register(a, NFT_REG_1);
+	case NFTA_BITWISE_LEN:
+		return small(a, &d->e.len);
+	case NFTA_BITWISE_MASK:
+		return value(a, d->e.data, &len);
+	case NFTA_BITWISE_XOR:
+		return value(a, data, &len) && memcmp(data, zero, len) == 0;
+	case NFTA_BITWISE_OP:
+		return fw_attr_be32(a, &v) && v == 0; /* mask and xor */
+	default:
+		return false;
 	}
 }
 
@@ -159,10 +169,14 @@ static bool
 decode_cmp(const struct fw_attr *a, struct decoded *d)
 {
 	switch (a->type) {
-	case NFTA_CMP_SREG: return is_register(a, NFT_REG_1);
-	case NFTA_CMP_OP: return small(a, &d->e.a);
-	case NFTA_CMP_DATA: return value(a, d->e.data, &d->e.len);
-	default: return false;
+	case NFTA_CMP_SREG:
+		return is_register(a, NFT_REG_1);
+	case NFTA_CMP_OP:
+		return small(a, &d->e.a);
+	case NFTA_CMP_DATA:
+		return value(a, d->e.data, &d->e.len);
+	default:
+		return false;
 	}
 }
 
@@ -172,10 +186,14 @@ decode_counter(const struct fw_attr *a, struct decoded *d)
 	uint64_t bytes;
 
 	switch (a->type) {
-	case NFTA_COUNTER_PACKETS: return fw_attr_be64(a, &d->packets);
-	case NFTA_COUNTER_BYTES: return fw_attr_be64(a, &bytes);
-	case NFTA_COUNTER_PAD: return true;
-	default: return false;
+	case NFTA_COUNTER_PACKETS:
+		return fw_attr_be64(a, &d->packets);
+	case NFTA_COUNTER_BYTES:
+		return fw_attr_be64(a, &bytes);
+	case NFTA_COUNTER_PAD:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -226,8 +244,9 @@ decode_verdict(const struct fw_attr *a, struct decoded *d)
 		return false;
 	fw_attrs_in(&in, &v);
 	while (fw_attr_next(&in, &part)) {
-		if (part.type == NFTA_VERDICT_CODE ? !fw_attr_be32(&part, &d->e.value) :
-		    part.type != NFTA_VERDICT_CHAIN || !decode_chain_name(&part, &d->e.a))
+		if (part.type == NFTA_VERDICT_CODE
+			    ? !fw_attr_be32(&part, &d->e.value)
+			    : part.type != NFTA_VERDICT_CHAIN || !decode_chain_name(&part, &d->e.a))
 			return false;
 	}
 	return !in.bad && !fw_attr_next(&it, &v) && !it.bad;
@@ -240,11 +259,15 @@ decode_expr(const struct fw_attr *element, struct decoded *d)
 		const char *name;
 		bool (*decode)(const struct fw_attr *a, struct decoded *d);
 	} kinds[] = {
-		[FW_EXPR_META] = {"meta", decode_meta}, [FW_EXPR_PAYLOAD] = {"payload", decode_payload},
-		[FW_EXPR_CT] = {"ct", decode_ct}, [FW_EXPR_BITWISE] = {"bitwise", decode_bitwise},
-		[FW_EXPR_CMP] = {"cmp", decode_cmp}, [FW_EXPR_COUNTER] = {"counter", decode_counter},
-		[FW_EXPR_LOG] = {"log", decode_log}, [FW_EXPR_REJECT] = {"reject", decode_reject},
-		[FW_EXPR_VERDICT] = {"immediate", decode_verdict},
+		[FW_EXPR_META] = { "meta", decode_meta },
+		[FW_EXPR_PAYLOAD] = { "payload", decode_payload },
+		[FW_EXPR_CT] = { "ct", decode_ct },
+		[FW_EXPR_BITWISE] = { "bitwise", decode_bitwise },
+		[FW_EXPR_CMP] = { "cmp", decode_cmp },
+		[FW_EXPR_COUNTER] = { "counter", decode_counter },
+		[FW_EXPR_LOG] = { "log", decode_log },
+		[FW_EXPR_REJECT] = { "reject", decode_reject },
+		[FW_EXPR_VERDICT] = { "immediate", decode_verdict },
 	};
 	struct fw_attrs it, in;
 	struct fw_attr a, part;
@@ -272,18 +295,35 @@ static void
 count(struct fw_counters *c, unsigned chain, uint64_t packets)
 {
 	switch ((enum fw_chain)chain) {
-	case FW_CHAIN_INPUT: c->input += packets; break;
-	case FW_CHAIN_FORWARD: c->forward += packets; break;
+	case FW_CHAIN_INPUT:
+		c->input += packets;
+		break;
+	case FW_CHAIN_FORWARD:
+		c->forward += packets;
+		break;
 	case FW_CHAIN_OUTPUT:
-	case FW_CHAIN_REFUSE: c->kernel += packets; break; /* where the ladder stands */
-	case FW_CHAIN_CLOSED: c->closed += packets; break;
-	case FW_CHAIN_WORKFLOW: c->workflow += packets; break;
-	case FW_CHAIN_TWINS: c->twins += packets; break;
-	case FW_CHAIN_OTHERS: c->others += packets; break;
-	case FW_CHAIN_POSTROUTING: c->postrouting += packets; break;
+	case FW_CHAIN_REFUSE:
+		c->kernel += packets;
+		break; /* where the ladder stands */
+	case FW_CHAIN_CLOSED:
+		c->closed += packets;
+		break;
+	case FW_CHAIN_WORKFLOW:
+		c->workflow += packets;
+		break;
+	case FW_CHAIN_TWINS:
+		c->twins += packets;
+		break;
+	case FW_CHAIN_OTHERS:
+		c->others += packets;
+		break;
+	case FW_CHAIN_POSTROUTING:
+		c->postrouting += packets;
+		break;
 	case FW_CHAIN_LOOPBACK:
 	case FW_CHAIN_ANSWER:
-	case FW_CHAINS: break;
+	case FW_CHAINS:
+		break;
 	}
 }
 
@@ -299,7 +339,8 @@ compare_rule(struct reading *x, uint8_t chain, const struct fw_expr *have, unsig
 	}
 	want_len = fw_rule_expand(&x->rs->rules[index], x->rs->nfproto, want);
 	if (want_len != have_len || memcmp(want, have, want_len * sizeof(want[0])) != 0)
-		differ(x, "a rule of chain %s is not what was installed (rule %u of the table)", fw_chain_info(chain)->name, index + 1);
+		differ(x, "a rule of chain %s is not what was installed (rule %u of the table)",
+		       fw_chain_info(chain)->name, index + 1);
 }
 
 static void
@@ -314,7 +355,8 @@ read_exprs(struct reading *x, uint8_t chain, const struct fw_attr *list)
 	fw_attrs_in(&it, list);
 	while (fw_attr_next(&it, &a)) {
 		if (have_len == FW_EXPRS_MAX || !decode_expr(&a, &d)) {
-			differ(x, "a rule of chain %s has an expression that was not installed", fw_chain_info(chain)->name);
+			differ(x, "a rule of chain %s has an expression that was not installed",
+			       fw_chain_info(chain)->name);
 			return;
 		}
 		if (d.e.kind == FW_EXPR_COUNTER)
@@ -331,7 +373,7 @@ static int
 read_rule(void *arg, const struct nlmsghdr *h)
 {
 	struct reading *x = arg;
-	struct fw_attr a, exprs = {0};
+	struct fw_attr a, exprs = { 0 };
 	struct fw_attrs it;
 	uint8_t chain = FW_CHAINS;
 	bool ours = false;
@@ -339,16 +381,25 @@ read_rule(void *arg, const struct nlmsghdr *h)
 	fw_attrs_of(&it, h, sizeof(struct nfgenmsg));
 	while (fw_attr_next(&it, &a)) {
 		switch (a.type) {
-		case NFTA_RULE_TABLE: ours = fw_attr_is(&a, FW_TABLE); break;
+		case NFTA_RULE_TABLE:
+			ours = fw_attr_is(&a, FW_TABLE);
+			break;
 		case NFTA_RULE_CHAIN:
 			if (!decode_chain_name(&a, &chain))
 				chain = FW_CHAINS;
 			break;
-		case NFTA_RULE_HANDLE: add_handle(x, family_of(h), &a); break;
-		case NFTA_RULE_EXPRESSIONS: exprs = a; break;
+		case NFTA_RULE_HANDLE:
+			add_handle(x, family_of(h), &a);
+			break;
+		case NFTA_RULE_EXPRESSIONS:
+			exprs = a;
+			break;
 		case NFTA_RULE_POSITION:
-		case NFTA_RULE_PAD: break;
-		default: differ(x, "a rule has an attribute that was not installed (%u)", (unsigned)a.type); break;
+		case NFTA_RULE_PAD:
+			break;
+		default:
+			differ(x, "a rule has an attribute that was not installed (%u)", (unsigned)a.type);
+			break;
 		}
 	}
 	if (!ours || it.bad || chain == FW_CHAINS || !exprs.data)
@@ -364,7 +415,10 @@ read_rules(struct reading *x, enum fw_nfproto nfproto)
 	struct fw_lock *l = x->l;
 	struct nlmsghdr *h;
 	struct fw_nl n;
-	struct { uint16_t len, type; char name[sizeof(FW_TABLE) + 2]; } a;
+	struct {
+		uint16_t len, type;
+		char name[sizeof(FW_TABLE) + 2];
+	} a;
 
 	fw_nl_begin(&n, l->nl_fd, &l->seq, l->space, sizeof(l->space));
 	h = fw_nl_nft(&n, NFT_MSG_GETRULE, (uint8_t)nfproto, NLM_F_DUMP);
@@ -386,18 +440,29 @@ read_table(void *arg, const struct nlmsghdr *h)
 	int place = place_of(x, family_of(h));
 	uint32_t flags = 0, use = 0;
 	bool ours = false, plain = true;
-	struct fw_attr a, handle = {0};
+	struct fw_attr a, handle = { 0 };
 	struct fw_attrs it;
 
 	fw_attrs_of(&it, h, sizeof(struct nfgenmsg));
 	while (fw_attr_next(&it, &a)) {
 		switch (a.type) {
-		case NFTA_TABLE_NAME: ours = fw_attr_is(&a, FW_TABLE); break;
-		case NFTA_TABLE_FLAGS: plain &= fw_attr_be32(&a, &flags); break;
-		case NFTA_TABLE_USE: plain &= fw_attr_be32(&a, &use); break;
-		case NFTA_TABLE_HANDLE: handle = a; break;
-		case NFTA_TABLE_PAD: break;
-		default: plain = false; break; /* user data, an owner, or something newer */
+		case NFTA_TABLE_NAME:
+			ours = fw_attr_is(&a, FW_TABLE);
+			break;
+		case NFTA_TABLE_FLAGS:
+			plain &= fw_attr_be32(&a, &flags);
+			break;
+		case NFTA_TABLE_USE:
+			plain &= fw_attr_be32(&a, &use);
+			break;
+		case NFTA_TABLE_HANDLE:
+			handle = a;
+			break;
+		case NFTA_TABLE_PAD:
+			break;
+		default:
+			plain = false;
+			break; /* user data, an owner, or something newer */
 		}
 	}
 	if (!ours)
@@ -437,7 +502,8 @@ is_hook(const struct fw_attr *nest, const struct fw_chain_info *want)
 			return false;
 		seen++;
 	}
-	return seen == 2 && !it.bad && want->hook >= 0 && hook == (uint32_t)want->hook && priority == (uint32_t)want->priority;
+	return seen == 2 && !it.bad && want->hook >= 0 && hook == (uint32_t)want->hook &&
+	       priority == (uint32_t)want->priority;
 }
 
 static void
@@ -453,14 +519,32 @@ compare_chain(struct reading *x, const struct nlmsghdr *h, const struct fw_chain
 		switch (a.type) {
 		case NFTA_CHAIN_TABLE:
 		case NFTA_CHAIN_USE:
-		case NFTA_CHAIN_PAD: break;
-		case NFTA_CHAIN_NAME: other |= !fw_attr_is(&a, want->name); break;
-		case NFTA_CHAIN_HANDLE: add_handle(x, family_of(h), &a); break;
-		case NFTA_CHAIN_HOOK: hook = is_hook(&a, want); other |= !hook; break;
-		case NFTA_CHAIN_POLICY: policy = fw_attr_be32(&a, &v) && v == POLICY_DROP; other |= !policy; break;
-		case NFTA_CHAIN_TYPE: type = fw_attr_is(&a, "filter"); other |= !type; break;
-		case NFTA_CHAIN_FLAGS: other |= !fw_attr_be32(&a, &v) || v != (want->hook >= 0 ? 1u : 0u); break; /* base */
-		default: other = true; break;
+		case NFTA_CHAIN_PAD:
+			break;
+		case NFTA_CHAIN_NAME:
+			other |= !fw_attr_is(&a, want->name);
+			break;
+		case NFTA_CHAIN_HANDLE:
+			add_handle(x, family_of(h), &a);
+			break;
+		case NFTA_CHAIN_HOOK:
+			hook = is_hook(&a, want);
+			other |= !hook;
+			break;
+		case NFTA_CHAIN_POLICY:
+			policy = fw_attr_be32(&a, &v) && v == POLICY_DROP;
+			other |= !policy;
+			break;
+		case NFTA_CHAIN_TYPE:
+			type = fw_attr_is(&a, "filter");
+			other |= !type;
+			break;
+		case NFTA_CHAIN_FLAGS:
+			other |= !fw_attr_be32(&a, &v) || v != (want->hook >= 0 ? 1u : 0u);
+			break; /* base */
+		default:
+			other = true;
+			break;
 		}
 	}
 	if (other || it.bad || (want->hook >= 0) != (hook && policy && type))

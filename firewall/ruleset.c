@@ -10,24 +10,26 @@
 #define PROTO_TCP 6u
 #define NF_DROP_ 0u
 #define NF_ACCEPT_ 1u
-#define NO_OWNER 0xffffffffu     /* a uid that no socket has: "!=" it means "has an owner" */
+#define NO_OWNER 0xffffffffu /* a uid that no socket has: "!=" it means "has an owner" */
 
-static const struct fw_address loopback4 = {4, {127}};
-static const struct fw_address loopback6 = {6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
-static const struct fw_address forwarder = {4, {127, 0, 0, 11}}; /* Docker's resolver: NAT keeps it on lo, but it asks outside */
+static const struct fw_address loopback4 = { 4, { 127 } };
+static const struct fw_address loopback6 = { 6, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 } };
+static const struct fw_address forwarder = {
+	4, { 127, 0, 0, 11 }
+}; /* Docker's resolver: NAT keeps it on lo, but it asks outside */
 
 static const struct fw_chain_info chains[FW_CHAINS] = {
-	[FW_CHAIN_INPUT] = {"input", 1, FW_PRIORITY_LATE, false},
-	[FW_CHAIN_FORWARD] = {"forward", 2, FW_PRIORITY_LATE, false},
-	[FW_CHAIN_OUTPUT] = {"output", 3, FW_PRIORITY_OUTPUT, false},
-	[FW_CHAIN_LOOPBACK] = {"loopback", -1, 0, true},
-	[FW_CHAIN_REFUSE] = {"refuse", -1, 0, true},
-	[FW_CHAIN_CLOSED] = {"closed", -1, 0, true},
-	[FW_CHAIN_WORKFLOW] = {"workflow", -1, 0, false},
-	[FW_CHAIN_TWINS] = {"twins", -1, 0, false},
-	[FW_CHAIN_OTHERS] = {"others", -1, 0, false},
-	[FW_CHAIN_ANSWER] = {"answer", -1, 0, false},
-	[FW_CHAIN_POSTROUTING] = {"postrouting", 4, FW_PRIORITY_LATE, false},
+	[FW_CHAIN_INPUT] = { "input", 1, FW_PRIORITY_LATE, false },
+	[FW_CHAIN_FORWARD] = { "forward", 2, FW_PRIORITY_LATE, false },
+	[FW_CHAIN_OUTPUT] = { "output", 3, FW_PRIORITY_OUTPUT, false },
+	[FW_CHAIN_LOOPBACK] = { "loopback", -1, 0, true },
+	[FW_CHAIN_REFUSE] = { "refuse", -1, 0, true },
+	[FW_CHAIN_CLOSED] = { "closed", -1, 0, true },
+	[FW_CHAIN_WORKFLOW] = { "workflow", -1, 0, false },
+	[FW_CHAIN_TWINS] = { "twins", -1, 0, false },
+	[FW_CHAIN_OTHERS] = { "others", -1, 0, false },
+	[FW_CHAIN_ANSWER] = { "answer", -1, 0, false },
+	[FW_CHAIN_POSTROUTING] = { "postrouting", 4, FW_PRIORITY_LATE, false },
 };
 
 const struct fw_chain_info *
@@ -60,7 +62,7 @@ fw_ruleset_tables(const struct fw_params *p, enum fw_nfproto out[static 2])
 struct build {
 	struct fw_ruleset *out;
 	const struct fw_params *p;
-	bool template;           /* holes instead of values */
+	bool template; /* holes instead of values */
 };
 
 static struct fw_rule *
@@ -363,7 +365,7 @@ build(struct build *b, enum fw_nfproto nfproto)
 void
 fw_ruleset_build(const struct fw_params *p, enum fw_nfproto nfproto, struct fw_ruleset *out)
 {
-	struct build b = {out, p, false};
+	struct build b = { out, p, false };
 
 	build(&b, nfproto);
 }
@@ -372,7 +374,7 @@ void
 fw_ruleset_template(enum fw_lock_kind lock, uint16_t control_port, struct fw_ruleset *out)
 {
 	struct fw_params p;
-	struct build b = {out, &p, true};
+	struct build b = { out, &p, true };
 
 	memset(&p, 0, sizeof(p));
 	p.lock = lock;
@@ -396,18 +398,18 @@ expr(struct fw_expr *out, unsigned *n, enum fw_expr_kind kind)
 }
 
 static void
-expr_cmp(struct fw_expr *out, unsigned *n, unsigned operator, const void *data, unsigned len)
+expr_cmp(struct fw_expr *out, unsigned *n, unsigned operator, const void * data, unsigned len)
 {
 	struct fw_expr *e = expr(out, n, FW_EXPR_CMP);
 
 	assert(len <= sizeof(e->data));
-	e->a = (uint8_t)operator;
+	e->a = (uint8_t) operator;
 	e->len = (uint8_t)len;
 	memcpy(e->data, data, len);
 }
 
 static void
-expr_meta(struct fw_expr *out, unsigned *n, uint32_t key, unsigned operator, const void *data, unsigned len)
+expr_meta(struct fw_expr *out, unsigned *n, uint32_t key, unsigned operator, const void * data, unsigned len)
 {
 	expr(out, n, FW_EXPR_META)->value = key;
 	expr_cmp(out, n, operator, data, len);
@@ -445,7 +447,7 @@ static void
 expand_ports(const struct fw_op *o, struct fw_expr *out, unsigned *n)
 {
 	uint8_t protocol = o->kind == FW_OP_PORTS ? PROTO_TCP : o->protocol;
-	uint8_t data[4] = {(uint8_t)(o->port >> 8), (uint8_t)o->port, (uint8_t)(o->port2 >> 8), (uint8_t)o->port2};
+	uint8_t data[4] = { (uint8_t)(o->port >> 8), (uint8_t)o->port, (uint8_t)(o->port2 >> 8), (uint8_t)o->port2 };
 
 	expr_meta(out, n, NFT_META_L4PROTO, NFT_CMP_EQ, &protocol, 1);
 	expr_payload(out, n, NFT_PAYLOAD_TRANSPORT_HEADER, o->kind == FW_OP_DPORT ? 2 : 0, data,
@@ -493,29 +495,57 @@ fw_rule_expand(const struct fw_rule *rule, enum fw_nfproto nfproto, struct fw_ex
 		const struct fw_op *o = &rule->ops[i];
 
 		switch ((enum fw_op_kind)o->kind) {
-		case FW_OP_IIF_LO: expr_meta(out, &n, NFT_META_IIF, NFT_CMP_EQ, &lo, sizeof(lo)); break;
-		case FW_OP_OIF_LO: expr_meta(out, &n, NFT_META_OIF, NFT_CMP_EQ, &lo, sizeof(lo)); break;
+		case FW_OP_IIF_LO:
+			expr_meta(out, &n, NFT_META_IIF, NFT_CMP_EQ, &lo, sizeof(lo));
+			break;
+		case FW_OP_OIF_LO:
+			expr_meta(out, &n, NFT_META_OIF, NFT_CMP_EQ, &lo, sizeof(lo));
+			break;
 		case FW_OP_SADDR:
-		case FW_OP_DADDR: expand_address(o, nfproto, out, &n); break;
-		case FW_OP_TCP: expr_meta(out, &n, NFT_META_L4PROTO, NFT_CMP_EQ, &tcp, 1); break;
+		case FW_OP_DADDR:
+			expand_address(o, nfproto, out, &n);
+			break;
+		case FW_OP_TCP:
+			expr_meta(out, &n, NFT_META_L4PROTO, NFT_CMP_EQ, &tcp, 1);
+			break;
 		case FW_OP_SPORT:
 		case FW_OP_DPORT:
-		case FW_OP_PORTS: expand_ports(o, out, &n); break;
-		case FW_OP_SKUID: expr_meta(out, &n, NFT_META_SKUID, NFT_CMP_EQ, &o->u.value, 4); break;
-		case FW_OP_SKUID_NOT: expr_meta(out, &n, NFT_META_SKUID, NFT_CMP_NEQ, &o->u.value, 4); break;
-		case FW_OP_ESTABLISHED: expand_established(out, &n); break;
-		case FW_OP_COUNTER: expr(out, &n, FW_EXPR_COUNTER); break;
-		case FW_OP_LOG: expr(out, &n, FW_EXPR_LOG)->value = o->u.value; break;
+		case FW_OP_PORTS:
+			expand_ports(o, out, &n);
+			break;
+		case FW_OP_SKUID:
+			expr_meta(out, &n, NFT_META_SKUID, NFT_CMP_EQ, &o->u.value, 4);
+			break;
+		case FW_OP_SKUID_NOT:
+			expr_meta(out, &n, NFT_META_SKUID, NFT_CMP_NEQ, &o->u.value, 4);
+			break;
+		case FW_OP_ESTABLISHED:
+			expand_established(out, &n);
+			break;
+		case FW_OP_COUNTER:
+			expr(out, &n, FW_EXPR_COUNTER);
+			break;
+		case FW_OP_LOG:
+			expr(out, &n, FW_EXPR_LOG)->value = o->u.value;
+			break;
 		case FW_OP_RESET:
-		case FW_OP_PROHIBIT: expand_reject(o, nfproto, out, &n); break;
-		case FW_OP_ACCEPT: expr(out, &n, FW_EXPR_VERDICT)->value = NF_ACCEPT_; break;
-		case FW_OP_DROP: expr(out, &n, FW_EXPR_VERDICT)->value = NF_DROP_; break;
+		case FW_OP_PROHIBIT:
+			expand_reject(o, nfproto, out, &n);
+			break;
+		case FW_OP_ACCEPT:
+			expr(out, &n, FW_EXPR_VERDICT)->value = NF_ACCEPT_;
+			break;
+		case FW_OP_DROP:
+			expr(out, &n, FW_EXPR_VERDICT)->value = NF_DROP_;
+			break;
 		case FW_OP_GOTO:
 			e = expr(out, &n, FW_EXPR_VERDICT);
 			e->value = (uint32_t)NFT_GOTO;
 			e->a = o->chain;
 			break;
-		case FW_OP_HOLE: assert(o->kind != FW_OP_HOLE); break; /* a template is never installed */
+		case FW_OP_HOLE:
+			assert(o->kind != FW_OP_HOLE);
+			break; /* a template is never installed */
 		}
 	}
 	return n;

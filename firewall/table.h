@@ -11,10 +11,11 @@ struct fw_nl;
  * hook < 0: not a base chain.  -ENOMEM, or 0. */
 int fw_encode_table(struct fw_nl *n, uint16_t type, enum fw_nfproto nfproto, const char *name, uint16_t flags)
 	__attribute__((warn_unused_result, nonnull));
-int fw_encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *name, int hook, int priority,
-		    uint32_t policy, uint16_t flags) __attribute__((warn_unused_result, nonnull));
-int fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *chain, const struct fw_expr *exprs,
-		   unsigned exprs_len, uint16_t flags) __attribute__((warn_unused_result, nonnull(1, 3, 4)));
+int fw_encode_chain(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *name, int hook,
+		    int priority, uint32_t policy, uint16_t flags) __attribute__((warn_unused_result, nonnull));
+int fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, const char *chain,
+		   const struct fw_expr *exprs, unsigned exprs_len, uint16_t flags)
+	__attribute__((warn_unused_result, nonnull(1, 3, 4)));
 /* Appends table, chains and rules to a batch.  -ENOMEM, or 0. */
 int fw_encode_ruleset(struct fw_nl *n, const struct fw_ruleset *rs) __attribute__((warn_unused_result, nonnull));
 /* The ruleset's generation id now. */

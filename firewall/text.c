@@ -14,8 +14,7 @@ struct text {
 	bool full;
 };
 
-static void __attribute__((format(printf, 2, 3)))
-put(struct text *t, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) put(struct text *t, const char *format, ...)
 {
 	va_list ap;
 	int n;
@@ -50,10 +49,14 @@ const char *
 fw_verdict_name(enum fw_verdict v)
 {
 	switch (v) {
-	case FW_PASS: return "PASS";
-	case FW_FAIL: return "FAIL";
-	case FW_UNKNOWN: return "UNKNOWN";
-	case FW_ABSENT: return "ABSENT";
+	case FW_PASS:
+		return "PASS";
+	case FW_FAIL:
+		return "FAIL";
+	case FW_UNKNOWN:
+		return "UNKNOWN";
+	case FW_ABSENT:
+		return "ABSENT";
 	}
 	return "UNKNOWN";
 }
@@ -68,9 +71,12 @@ static const char *
 family_name(enum fw_nfproto nfproto)
 {
 	switch (nfproto) {
-	case FW_NF_INET: return "inet";
-	case FW_NF_IP: return "ip";
-	case FW_NF_IP6: return "ip6";
+	case FW_NF_INET:
+		return "inet";
+	case FW_NF_IP:
+		return "ip";
+	case FW_NF_IP6:
+		return "ip6";
 	}
 	return "?";
 }
@@ -82,7 +88,8 @@ put_address(struct text *t, const struct fw_op *o)
 	bool whole = o->prefix == (o->u.address->family == 4 ? 32 : 128);
 
 	fw_text_address(o->u.address, address);
-	put(t, "%s %s %s", o->u.address->family == 4 ? "ip" : "ip6", o->kind == FW_OP_SADDR ? "saddr" : "daddr", address);
+	put(t, "%s %s %s", o->u.address->family == 4 ? "ip" : "ip6", o->kind == FW_OP_SADDR ? "saddr" : "daddr",
+	    address);
 	if (!whole)
 		put(t, "/%u", (unsigned)o->prefix);
 }
@@ -91,9 +98,15 @@ static void
 put_prohibit(struct text *t, enum fw_nfproto nfproto)
 {
 	switch (nfproto) {
-	case FW_NF_INET: put(t, "reject with icmpx admin-prohibited"); break;
-	case FW_NF_IP: put(t, "reject with icmp admin-prohibited"); break;
-	case FW_NF_IP6: put(t, "reject with icmpv6 admin-prohibited"); break;
+	case FW_NF_INET:
+		put(t, "reject with icmpx admin-prohibited");
+		break;
+	case FW_NF_IP:
+		put(t, "reject with icmp admin-prohibited");
+		break;
+	case FW_NF_IP6:
+		put(t, "reject with icmpv6 admin-prohibited");
+		break;
 	}
 }
 
@@ -101,32 +114,68 @@ static void
 put_op(struct text *t, const struct fw_op *o, enum fw_nfproto nfproto)
 {
 	switch ((enum fw_op_kind)o->kind) {
-	case FW_OP_IIF_LO: put(t, "iif \"lo\""); break;
-	case FW_OP_OIF_LO: put(t, "oif \"lo\""); break;
+	case FW_OP_IIF_LO:
+		put(t, "iif \"lo\"");
+		break;
+	case FW_OP_OIF_LO:
+		put(t, "oif \"lo\"");
+		break;
 	case FW_OP_SADDR:
-	case FW_OP_DADDR: put_address(t, o); break;
-	case FW_OP_TCP: put(t, "meta l4proto tcp"); break;
-	case FW_OP_SPORT: put(t, "%s sport %u", protocol_name(o->protocol), (unsigned)o->port); break;
-	case FW_OP_DPORT: put(t, "%s dport %u", protocol_name(o->protocol), (unsigned)o->port); break;
-	case FW_OP_PORTS: put(t, "tcp sport %u tcp dport %u", (unsigned)o->port, (unsigned)o->port2); break;
-	case FW_OP_SKUID: put(t, "meta skuid %lu", (unsigned long)o->u.value); break;
-	case FW_OP_SKUID_NOT: put(t, "meta skuid != %lu", (unsigned long)o->u.value); break;
-	case FW_OP_ESTABLISHED: put(t, "ct state established"); break;
-	case FW_OP_COUNTER: put(t, "counter"); break;
-	case FW_OP_LOG: put(t, "log group %lu", (unsigned long)o->u.value); break;
-	case FW_OP_RESET: put(t, "reject with tcp reset"); break;
-	case FW_OP_PROHIBIT: put_prohibit(t, nfproto); break;
-	case FW_OP_ACCEPT: put(t, "accept"); break;
-	case FW_OP_DROP: put(t, "drop"); break;
-	case FW_OP_GOTO: put(t, "goto %s", fw_chain_info(o->chain)->name); break;
-	case FW_OP_HOLE: put(t, "%s", o->u.hole); break;
+	case FW_OP_DADDR:
+		put_address(t, o);
+		break;
+	case FW_OP_TCP:
+		put(t, "meta l4proto tcp");
+		break;
+	case FW_OP_SPORT:
+		put(t, "%s sport %u", protocol_name(o->protocol), (unsigned)o->port);
+		break;
+	case FW_OP_DPORT:
+		put(t, "%s dport %u", protocol_name(o->protocol), (unsigned)o->port);
+		break;
+	case FW_OP_PORTS:
+		put(t, "tcp sport %u tcp dport %u", (unsigned)o->port, (unsigned)o->port2);
+		break;
+	case FW_OP_SKUID:
+		put(t, "meta skuid %lu", (unsigned long)o->u.value);
+		break;
+	case FW_OP_SKUID_NOT:
+		put(t, "meta skuid != %lu", (unsigned long)o->u.value);
+		break;
+	case FW_OP_ESTABLISHED:
+		put(t, "ct state established");
+		break;
+	case FW_OP_COUNTER:
+		put(t, "counter");
+		break;
+	case FW_OP_LOG:
+		put(t, "log group %lu", (unsigned long)o->u.value);
+		break;
+	case FW_OP_RESET:
+		put(t, "reject with tcp reset");
+		break;
+	case FW_OP_PROHIBIT:
+		put_prohibit(t, nfproto);
+		break;
+	case FW_OP_ACCEPT:
+		put(t, "accept");
+		break;
+	case FW_OP_DROP:
+		put(t, "drop");
+		break;
+	case FW_OP_GOTO:
+		put(t, "goto %s", fw_chain_info(o->chain)->name);
+		break;
+	case FW_OP_HOLE:
+		put(t, "%s", o->u.hole);
+		break;
 	}
 }
 
 static void
 put_chain(struct text *t, const struct fw_ruleset *rs, unsigned chain)
 {
-	static const char *const hooks[] = {"prerouting", "input", "forward", "output", "postrouting"};
+	static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting" };
 	const struct fw_chain_info *c = fw_chain_info(chain);
 
 	put(t, "\tchain %s {\n", c->name);
@@ -169,7 +218,7 @@ put_policy(struct text *t, enum fw_lock_kind lock, uint16_t control_port)
 int
 fw_text_policy(enum fw_lock_kind lock, uint16_t control_port, char *out, size_t size)
 {
-	struct text t = {out, 0, size, false};
+	struct text t = { out, 0, size, false };
 
 	put_policy(&t, lock, control_port);
 	return finish(&t);
@@ -178,7 +227,7 @@ fw_text_policy(enum fw_lock_kind lock, uint16_t control_port, char *out, size_t 
 int
 fw_text_policy_all(uint16_t control_port, char *out, size_t size)
 {
-	struct text t = {out, 0, size, false};
+	struct text t = { out, 0, size, false };
 
 	put_policy(&t, FW_OUTER, control_port);
 	put_policy(&t, FW_INNER, control_port);
@@ -188,7 +237,7 @@ fw_text_policy_all(uint16_t control_port, char *out, size_t size)
 int
 fw_text_script(const struct fw_params *p, char *out, size_t size)
 {
-	struct text t = {out, 0, size, false};
+	struct text t = { out, 0, size, false };
 	enum fw_nfproto tables[2];
 	unsigned n = fw_ruleset_tables(p, tables);
 	struct fw_ruleset rs;
@@ -203,7 +252,7 @@ fw_text_script(const struct fw_params *p, char *out, size_t size)
 int
 fw_text_binding(const struct fw_params *p, char *out, size_t size)
 {
-	struct text t = {out, 0, size, false};
+	struct text t = { out, 0, size, false };
 	char address[46];
 
 	/* Names in alphabetical order; values of one name in the order of the rules. */

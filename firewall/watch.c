@@ -22,13 +22,15 @@
 
 #define WATCH_BYTES (4 << 20)
 #define LOG_BYTES (8 << 20)
-#define LOG_COPY 256u            /* bytes of each packet: headers, with any sane number of extension headers */
-#define LOG_BATCH 16384          /* datagrams read at one call: more than the buffer holds, and the caller goes on under a flood */
+#define LOG_COPY 256u /* bytes of each packet: headers, with any sane number of extension headers */
+#define LOG_BATCH \
+	16384 /* datagrams read at one call: more than the buffer holds, and the caller goes on under a flood */
 
 int
 fw_watch_open(struct fw_lock *l, struct fw_failure *f)
 {
-	static const unsigned groups[] = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
+	static const unsigned groups[] = { RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+					   RTNLGRP_IPV6_ROUTE };
 	uint32_t mask = 0;
 
 	for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -45,10 +47,10 @@ fw_watch_open(struct fw_lock *l, struct fw_failure *f)
 /* ---- changes of rulesets -------------------------------------------------------------------------------------------- */
 
 struct changes {
-	uint32_t generation;     /* the last that is explained */
-	bool pending;            /* an event of the transaction being announced names our table */
-	bool ours;               /* and so did one of a transaction after the read-back */
-	bool lost;               /* events are missing */
+	uint32_t generation; /* the last that is explained */
+	bool pending;        /* an event of the transaction being announced names our table */
+	bool ours;           /* and so did one of a transaction after the read-back */
+	bool lost;           /* events are missing */
 	bool any;
 };
 
@@ -111,7 +113,8 @@ drain_changes(struct fw_lock *l, struct changes *c)
 		}
 		if (len < 0)
 			return len;
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len); h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
+		     h = mnl_nlmsg_next(h, &len))
 			take_change(c, h);
 	}
 }
@@ -119,13 +122,13 @@ drain_changes(struct fw_lock *l, struct changes *c)
 static int
 watch_ruleset(struct fw_lock *l, struct fw_failure *f)
 {
-	struct changes c = {.generation = l->generation_seen};
-	struct pollfd p = {l->watch_fd, POLLIN, 0};
+	struct changes c = { .generation = l->generation_seen };
+	struct pollfd p = { l->watch_fd, POLLIN, 0 };
 	uint32_t now = 0, generation;
 	uint64_t handles;
 	int r;
 
-	for (int tries = 0; ; tries++) {
+	for (int tries = 0;; tries++) {
 		if ((r = drain_changes(l, &c)) < 0)
 			return fw_fail(f, "watch", -r, "reading changes of the ruleset failed");
 		if ((r = fw_generation(l, &now)) < 0)
@@ -139,12 +142,15 @@ watch_ruleset(struct fw_lock *l, struct fw_failure *f)
 	if (c.ours)
 		return fw_fail(f, "watch", EPERM, "the table " FW_TABLE " was changed while the run lasted");
 	if (c.lost || now != c.generation)
-		return fw_fail(f, "watch", EPERM, "the ruleset changed (generation %lu, was %lu) and events that would explain it are missing",
-			       (unsigned long)now, (unsigned long)l->generation);
+		return fw_fail(
+			f, "watch", EPERM,
+			"the ruleset changed (generation %lu, was %lu) and events that would explain it are missing",
+			(unsigned long)now, (unsigned long)l->generation);
 	if ((r = fw_readback(l, "watch", &generation, &handles, f)) < 0)
 		return r;
 	if (handles != l->handles)
-		return fw_fail(f, "watch", EPERM, "the table " FW_TABLE " was replaced by an equal one while the run lasted");
+		return fw_fail(f, "watch", EPERM,
+			       "the table " FW_TABLE " was replaced by an equal one while the run lasted");
 	l->foreign_changes += now - l->generation;
 	/* Only what is explained: a change after it is met by its own event next time. */
 	l->generation = l->generation_seen = now;
@@ -170,12 +176,15 @@ watch_routes(struct fw_lock *l, struct fw_failure *f)
 		}
 		if (len < 0)
 			return fw_fail(f, "watch", -len, "reading changes of addresses and routes failed");
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len); h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
+		     h = mnl_nlmsg_next(h, &len))
 			changes += h->nlmsg_type >= RTM_BASE && !fw_net_is_harmless(l, h);
 	}
 	l->route_changes += changes;
 	if (changes > 0 && l->params.lock == FW_INNER)
-		return fw_fail(f, "watch", EPERM, "an address, route or device changed in the inner namespace (%lu events)", (unsigned long)changes);
+		return fw_fail(f, "watch", EPERM,
+			       "an address, route or device changed in the inner namespace (%lu events)",
+			       (unsigned long)changes);
 	return 0;
 }
 
@@ -209,8 +218,8 @@ log_config(struct fw_nl *n, struct fw_lock *l)
 int
 fw_log_open(struct fw_lock *l, struct fw_failure *f)
 {
-	struct nfulnl_msg_config_cmd bind = {.command = NFULNL_CFG_CMD_BIND};
-	struct nfulnl_msg_config_mode mode = {.copy_mode = NFULNL_COPY_PACKET};
+	struct nfulnl_msg_config_cmd bind = { .command = NFULNL_CFG_CMD_BIND };
+	struct nfulnl_msg_config_mode mode = { .copy_mode = NFULNL_COPY_PACKET };
 	struct fw_nl n;
 	struct nlmsghdr *h;
 	int r;
@@ -279,7 +288,8 @@ fw_lock_denied(struct fw_lock *l)
 		}
 		if (len < 0)
 			return len;
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len); h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
+		     h = mnl_nlmsg_next(h, &len))
 			changed += take_record(l, h, now);
 	}
 	return changed;
@@ -288,11 +298,10 @@ fw_lock_denied(struct fw_lock *l)
 void
 fw_log_discard(struct fw_lock *l)
 {
-	int len;
+	int len = 0;
 
-	do
-		len = l->log_fd < 0 ? -EAGAIN : fw_nl_receive(l->log_fd, l->space, sizeof(l->space));
-	while (len >= 0 || len == -ENOBUFS || len == -EMSGSIZE);
+	for (int i = 0; i < LOG_BATCH && l->log_fd >= 0 && (len >= 0 || len == -ENOBUFS || len == -EMSGSIZE); i++)
+		len = fw_nl_receive(l->log_fd, l->space, sizeof(l->space));
 }
 
 void
@@ -300,7 +309,8 @@ fw_lock_run_counters(const struct fw_lock *l, struct fw_counters *out)
 {
 	/* Closed before the first reading of the closing proof: before_closing stays zero, the latest reading counts. */
 	static const struct fw_counters none;
-	const struct fw_counters *to = memcmp(&l->before_closing, &none, sizeof(none)) ? &l->before_closing : &l->counters;
+	const struct fw_counters *to = memcmp(&l->before_closing, &none, sizeof(none)) ? &l->before_closing
+										       : &l->counters;
 	const struct fw_counters *from = &l->baseline;
 
 	out->workflow = to->workflow - from->workflow;

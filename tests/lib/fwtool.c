@@ -112,17 +112,18 @@ print_probes(unsigned phase)
 	for (unsigned i = 0; i < lock.probes_len[phase]; i++) {
 		const struct fw_probe *p = &lock.probes[phase][i];
 
-		printf("probe %s %s packets=%u denied=%u escaped=%u err=%s\n", fw_verdict_name(p->verdict), p->what, p->packets, p->denied,
-		       p->escaped, p->err ? strerrorname_np(p->err) : "0");
+		printf("probe %s %s packets=%u denied=%u escaped=%u err=%s\n", fw_verdict_name(p->verdict), p->what,
+		       p->packets, p->denied, p->escaped, p->err ? strerrorname_np(p->err) : "0");
 	}
 }
 
 static void
 print_counters(const char *name, const struct fw_counters *c)
 {
-	printf("%s workflow=%llu twins=%llu others=%llu kernel=%llu input=%llu forward=%llu postrouting=%llu closed=%llu\n", name,
-	       (unsigned long long)c->workflow, (unsigned long long)c->twins, (unsigned long long)c->others, (unsigned long long)c->kernel,
-	       (unsigned long long)c->input, (unsigned long long)c->forward, (unsigned long long)c->postrouting, (unsigned long long)c->closed);
+	printf("%s workflow=%llu twins=%llu others=%llu kernel=%llu input=%llu forward=%llu postrouting=%llu closed=%llu\n",
+	       name, (unsigned long long)c->workflow, (unsigned long long)c->twins, (unsigned long long)c->others,
+	       (unsigned long long)c->kernel, (unsigned long long)c->input, (unsigned long long)c->forward,
+	       (unsigned long long)c->postrouting, (unsigned long long)c->closed);
 }
 
 static int
@@ -138,10 +139,12 @@ print_denied(void)
 		char address[46];
 
 		fw_text_address(&d->destination, address);
-		printf("denied %u %u %s %u uid=%d count=%llu\n", d->family, d->protocol, address, d->port, (int)d->uid, (unsigned long long)d->count);
+		printf("denied %u %u %s %u uid=%d count=%llu\n", d->family, d->protocol, address, d->port, (int)d->uid,
+		       (unsigned long long)d->count);
 		sum += d->count;
 	}
-	printf("records %llu overflow %llu lossy %d\n", (unsigned long long)sum, (unsigned long long)lock.denied_overflow, lock.denied_lossy);
+	printf("records %llu overflow %llu lossy %d\n", (unsigned long long)sum,
+	       (unsigned long long)lock.denied_overflow, lock.denied_lossy);
 	return r;
 }
 
@@ -214,24 +217,36 @@ step(const char *s, const struct fw_params *want)
 int
 main(int argc, char **argv)
 {
-	struct fw_params want = {.lock = FW_INNER, .uid_workflow = 1000, .uid_twins = 991};
+	struct fw_params want = { .lock = FW_INNER, .uid_workflow = 1000, .uid_twins = 991 };
 	int c, r;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while ((c = getopt(argc, argv, "opc:u:f:")) != -1) {
 		switch (c) {
-		case 'o': want.lock = FW_OUTER; break;
-		case 'p': unseen = 1; break;
-		case 'c': want.control_port = (uint16_t)atoi(optarg); break;
-		case 'u': want.uid_workflow = (uint32_t)atoi(optarg); break;
-		case 'f': hidden = optarg; break;
-		default: return 2;
+		case 'o':
+			want.lock = FW_OUTER;
+			break;
+		case 'p':
+			unseen = 1;
+			break;
+		case 'c':
+			want.control_port = (uint16_t)atoi(optarg);
+			break;
+		case 'u':
+			want.uid_workflow = (uint32_t)atoi(optarg);
+			break;
+		case 'f':
+			hidden = optarg;
+			break;
+		default:
+			return 2;
 		}
 	}
 	for (int i = optind; i < argc; i++) {
 		r = step(argv[i], &want);
 		if (r < 0) {
-			printf("%s: %s step=%s err=%d %s\n", argv[i], strerrorname_np(-r), failure.step, failure.err, failure.text);
+			printf("%s: %s step=%s err=%d %s\n", argv[i], strerrorname_np(-r), failure.step, failure.err,
+			       failure.text);
 			return 1;
 		}
 	}

@@ -5,6 +5,7 @@
 #include "tests/lib/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
@@ -57,7 +58,8 @@ __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sock
 		h = (struct nlmsghdr *)(void *)(buf + at);
 		if (h->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || (h->nlmsg_type & 255) > NFT_MSG_NEWRULE)
 			continue;
-		if ((strstr(hidden, "inet") && buf[at + sizeof(*h)] == 1) || (strstr(hidden, "ip6") && buf[at + sizeof(*h)] == 10) ||
+		if ((strstr(hidden, "inet") && buf[at + sizeof(*h)] == 1) ||
+		    (strstr(hidden, "ip6") && buf[at + sizeof(*h)] == 10) ||
 		    (strstr(hidden, "ip4") && buf[at + sizeof(*h)] == 2))
 			buf[at + sizeof(*h)] = 99;
 	}
@@ -94,7 +96,7 @@ enter(void *arg)
 static int
 install(enum fw_lock_kind kind, bool prove)
 {
-	struct fw_params want = {.lock = kind, .uid_workflow = 0, .uid_twins = 991};
+	struct fw_params want = { .lock = kind, .uid_workflow = 0, .uid_twins = 991 };
 	int r;
 
 	if (unshare(CLONE_NEWNET) < 0)
@@ -130,7 +132,8 @@ test_each_call(int err)
 		undetected += r >= 0 || lock.installed;
 		wrong += r < 0 && (failure.step[0] == '\0' || failure.text[0] == '\0' || failure.err != err);
 		if (r >= 0 || failure.err != err)
-			printf("# call %d: r=%d step=%s err=%d %s\n", fail_at, r, failure.step, failure.err, failure.text);
+			printf("# call %d: r=%d step=%s err=%d %s\n", fail_at, r, failure.step, failure.err,
+			       failure.text);
 		fw_lock_wipe(&lock);
 	}
 	fail_at = -1;
@@ -142,10 +145,19 @@ test_each_call(int err)
 static void
 test_kernels(void)
 {
-	static const struct { const char *hidden; int r; enum fw_family family; bool reject, log; } rows[] = {
-		{"", 0, FW_INET, true, true}, {"inet", 0, FW_SPLIT, true, true}, {"inet,ip6", -EOPNOTSUPP, FW_SPLIT, false, false},
-		{"inet,ip4", -EOPNOTSUPP, FW_SPLIT, false, false}, {"reject", 0, FW_INET, false, true}, {"log", 0, FW_INET, true, false},
-		{"inet,reject,log", 0, FW_SPLIT, false, false},
+	static const struct {
+		const char *hidden;
+		int r;
+		enum fw_family family;
+		bool reject, log;
+	} rows[] = {
+		{ "", 0, FW_INET, true, true },
+		{ "inet", 0, FW_SPLIT, true, true },
+		{ "inet,ip6", -EOPNOTSUPP, FW_SPLIT, false, false },
+		{ "inet,ip4", -EOPNOTSUPP, FW_SPLIT, false, false },
+		{ "reject", 0, FW_INET, false, true },
+		{ "log", 0, FW_INET, true, false },
+		{ "inet,reject,log", 0, FW_SPLIT, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -157,10 +169,12 @@ test_kernels(void)
 		if (r != rows[i].r)
 			printf("# %s: %s\n", failure.step, failure.text);
 		if (r == 0)
-			ok(lock.params.family == rows[i].family && lock.params.reject == rows[i].reject && lock.params.log == rows[i].log,
+			ok(lock.params.family == rows[i].family && lock.params.reject == rows[i].reject &&
+				   lock.params.log == rows[i].log,
 			   "features without %s", rows[i].hidden);
 		else
-			ok(strcmp(failure.step, "features") == 0 && !lock.installed, "refused at features without %s", rows[i].hidden);
+			ok(strcmp(failure.step, "features") == 0 && !lock.installed, "refused at features without %s",
+			   rows[i].hidden);
 		fw_lock_wipe(&lock);
 	}
 }
@@ -170,7 +184,8 @@ test_counting(void)
 {
 	is_int(install(FW_INNER, true), 0, "install and prove");
 	ok(lock.proved_opening && lock.probes_len[0] > 30, "%u probes", lock.probes_len[0]);
-	ok(lock.baseline.workflow > 20 && lock.denied_len == 0, "the proof's own packets are in the baseline, not in the records");
+	ok(lock.baseline.workflow > 20 && lock.denied_len == 0,
+	   "the proof's own packets are in the baseline, not in the records");
 	is_int(fw_lock_watch(&lock, &failure), 0, "nothing changed");
 	is_int(fw_lock_close_verify(&lock, enter, NULL, &failure), 0, "closing verification");
 	struct fw_counters c;
@@ -184,7 +199,7 @@ static void
 test_no_capability(void)
 {
 	int r = unshare(CLONE_NEWNET);
-	struct fw_params want = {.lock = FW_INNER, .uid_workflow = 1000, .uid_twins = 991};
+	struct fw_params want = { .lock = FW_INNER, .uid_workflow = 1000, .uid_twins = 991 };
 
 	/* A user namespace of our own takes the capability over the network namespace that we are in. */
 	if (r < 0 || unshare(CLONE_NEWUSER) < 0) {
@@ -199,10 +214,27 @@ test_no_capability(void)
 	fw_lock_wipe(&lock);
 }
 
+/* uid 0 of a new user namespace is this user. */
+static int
+become_root(void)
+{
+	char map[64];
+	int fd, len = snprintf(map, sizeof(map), "0 %u 1", (unsigned)geteuid()), r;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return -1;
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	r = write(fd, map, (size_t)len) == len ? 0 : -1;
+	close(fd);
+	return r;
+}
+
 int
 main(void)
 {
-	if (geteuid() != 0 && unshare(CLONE_NEWUSER) < 0) {
+	if (geteuid() != 0 && become_root() < 0) {
 		printf("1..0 # SKIP needs root, or user namespaces: %s\n", strerror(errno));
 		return 0;
 	}
