@@ -26,7 +26,7 @@ for (const path of ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/machine
   '/proc/1/environ', '/proc/1/maps', '/sys/kernel/debug', '/sys/kernel/tracing', '/sys/fs/cgroup/cgroup.procs', '/dev/mem', '/dev/kmsg',
   '/dev/kvm', '/dev/vsock', '/dev/net/tun', '/dev/fuse', '/dev/vda', '/dev/sda', '/dev/userfaultfd', '/dev/loop-control',
   '/dev/mqueue', '/dev/hugepages', '/dev/ttyS0', '/dev/console', HOST_HOME, HOST_CANARY, HOST_REPOSITORY]) {
-  await attempt(`read-${path}`, () => {
+  await attempt(`read-${path.replaceAll(' ', '_')}`, () => {
     if (statSync(path).isDirectory()) return readdirSync(path).length > 0 ? 'listed' : fail('empty');
     const fd = openSync(path, 'r');
     return `open ${fd}`;
