@@ -3,6 +3,7 @@
 # firewall.sh - what our installation costs against `nft -f` of the same script, in the same run: medians of RUNS, each in
 # a new network namespace.  Ours does more (device pair, routes, read-back with comparison), and is a library call; nft is
 # a program to be started, so the start of a program that does nothing is subtracted from it.
+# shellcheck disable=SC2016 # what stands in single quotes is expanded by another shell
 set -eu
 bench=${O:-build}/tests/fwbench
 runs=${1:-21}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # firewall.t - the firewall room against a real kernel, nft and traffic, in network namespaces of its own.
 # Root is needed for the workflow's uid: in a user namespace of an ordinary user there is only one.
+# shellcheck disable=SC2016 # what stands in single quotes is expanded by another shell
 set -u
 tool=${O:-build}/tests/fwtool
 tmp=
@@ -14,8 +15,7 @@ command -v nft >/dev/null || skip_all "needs nft"
 [ -x "$tool" ] || skip_all "$tool is not built"
 unshare -n true 2>/dev/null || skip_all "network namespaces cannot be made here"
 tmp=$(mktemp -d) || exit 1
-pids=
-trap 'for p in $pids; do kill "$p" 2>/dev/null; done; rm -rf "$tmp"' EXIT
+trap 'rm -rf "$tmp"' EXIT
 export tmp
 
 n=0
@@ -60,7 +60,7 @@ my @to = map { pack_sockaddr_in($_, inet_aton("203.0.113.7")) } 1000 .. 1099;
 send($s, "x", 0, $to[$_ % 100]) for 1 .. 50000;
 EOF
 chmod 755 "$tmp"
-as_workflow='setpriv --reuid 1000 --clear-groups'
+export as_workflow='setpriv --reuid 1000 --clear-groups'
 
 # ---- the script and our own installation list equally ----
 compare() { # NAME OPTION...
@@ -145,16 +145,16 @@ timeout 60 unshare -n sh -c 'nft add table ip agenttwin; exec "$0" install' "$to
 ok $? "a table of that name that is not ours is an error"
 
 # ---- records ----
-run install prove sh:"$as_workflow perl $tmp/traffic.pl 10" denied counters closing denied counters &&
+run install prove sh:'$as_workflow perl "$tmp/traffic.pl" 10' denied counters closing denied counters &&
 	says '^denied 4 6 203.0.113.9 443 uid=1000 count=10$' && says '^denied 6 6 2001:db8::9 443 uid=1000 count=11$' &&
 	says '^denied 4 17 203.0.113.9 53 uid=1000 count=12$' && says '^denied 6 17 2001:db8::9 53 uid=1000 count=13$' &&
 	[ "$(grep -c '^records 46 overflow 0 lossy 0' "$tmp/out")" = 2 ] && [ "$(grep -c '^run workflow=46 twins=0 others=0 .* postrouting=0' "$tmp/out")" = 2 ]
 ok $? "each denied TCP and UDP packet of both families is recorded once; the proofs' own are not"
-run install prove sh:"perl $tmp/traffic.pl 1" denied counters && says '^run workflow=0 twins=0 others=10 ' && says 'uid=0 count'
+run install prove sh:'perl "$tmp/traffic.pl" 1' denied counters && says '^run workflow=0 twins=0 others=10 ' && says 'uid=0 count'
 ok $? "another owner's packets are another's"
-run -f log install prove sh:"$as_workflow perl $tmp/traffic.pl 5" denied counters && says '^records 0 ' && says '^run workflow=26 '
+run -f log install prove sh:'$as_workflow perl "$tmp/traffic.pl" 5' denied counters && says '^records 0 ' && says '^run workflow=26 '
 ok $? "without a log the total is exact"
-run install prove sh:"$as_workflow perl $tmp/flood.pl" denied counters closing && says '^run workflow=50000 '
+run install prove sh:'$as_workflow perl "$tmp/flood.pl"' denied counters closing && says '^run workflow=50000 '
 ok $? "50,000 packets: the total is exact, whatever was recorded"
 
 # ---- the control connection: a daemon with an open stream, as a provider's ----
