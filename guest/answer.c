@@ -227,7 +227,9 @@ no_route(const struct service *s, const struct request *q, struct answer *a)
 	a->unmatched = true;
 	snprintf(text, sizeof(text), "no route matches %s %.300s", q->method, q->target);
 	answer_error(a, 404, text);
-	a->body.len--; /* } */
+	if (a->body.failed)
+		return;
+	a->body.len--; /* its closing brace */
 	buf_text(&a->body, ",\"nearest\":");
 	buf_json_text(&a->body, a->nearest == NULL ? NULL : a->nearest->id);
 	buf_text(&a->body, ",\"difference\":");

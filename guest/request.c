@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "guest/object.h"
 #include "proto/cursor.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
@@ -164,30 +165,24 @@ decode(struct arena *a, const char *s, size_t len, bool plus, int *r)
 static int
 add_field(struct cJSON *object, const char *name, const char *value)
 {
-	struct cJSON *text = cJSON_CreateString(value), *old = cJSON_GetObjectItemCaseSensitive(object, name), *array;
+	struct cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name), *text, *array;
 
-	if (text == NULL)
-		return -ENOMEM;
-	if (old == NULL) {
-		if (cJSON_AddItemToObject(object, name, text))
-			return 0;
-	} else if (cJSON_IsArray(old)) {
-		if (cJSON_AddItemToArray(old, text))
-			return 0;
-	} else if ((array = cJSON_CreateArray()) != NULL) {
-		struct cJSON *first = cJSON_CreateString(old->valuestring);
-
-		if (first != NULL && cJSON_AddItemToArray(array, first) && cJSON_AddItemToArray(array, text)) {
-			if (cJSON_ReplaceItemInObjectCaseSensitive(object, name, array))
-				return 0;
-			text = NULL; /* of the array */
-		} else {
-			cJSON_Delete(first);
+	if (old == NULL)
+		return cJSON_AddStringToObject(object, name, value) != NULL ? 0 : -ENOMEM;
+	array = old;
+	if (!cJSON_IsArray(old)) {
+		array = cJSON_CreateArray();
+		text = array == NULL ? NULL : cJSON_CreateString(old->valuestring);
+		if (text == NULL) {
+			cJSON_Delete(array);
+			return -ENOMEM;
 		}
-		cJSON_Delete(array);
+		cJSON_AddItemToArray(array, text);
+		if (!object_put(object, name, array)) /* moved */
+			return -ENOMEM;
 	}
-	cJSON_Delete(text);
-	return -ENOMEM;
+	text = cJSON_CreateString(value);
+	return text != NULL && cJSON_AddItemToArray(array, text) ? 0 : -ENOMEM;
 }
 
 /* a=1&b=2 into object. */

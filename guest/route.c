@@ -8,6 +8,7 @@
 
 #include "guest/answer.h"
 #include "guest/eval.h"
+#include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
 
@@ -140,7 +141,7 @@ put_params(const struct route *route, struct request *q)
 			path = NULL;
 		}
 	}
-	return path != NULL && cJSON_ReplaceItemInObjectCaseSensitive(q->json, "path", path) ? 0 : -ENOMEM;
+	return path != NULL && object_put(q->json, "path", path) ? 0 : -ENOMEM;
 }
 
 /* How near a route is that did not match: the guard last, then the method, then each segment. */
@@ -205,8 +206,5 @@ route_find(struct service *s, struct request *q, struct eval *e, struct answer *
 		describe(a->nearest, q, a->difference, sizeof(a->difference));
 	else
 		snprintf(a->difference, sizeof(a->difference), "the service has no routes");
-	struct cJSON *none = cJSON_CreateObject();
-	if (none == NULL || !cJSON_ReplaceItemInObjectCaseSensitive(q->json, "path", none))
-		return -ENOMEM;
-	return 0;
+	return object_put(q->json, "path", cJSON_CreateObject()) ? 0 : -ENOMEM;
 }

@@ -212,6 +212,8 @@ on_body(llhttp_t *parser, const char *at, size_t len)
 		return refuse(c, 413, "the body is too long");
 	buf_add(&c->body, at, len);
 	count_memory(c);
+	if (c->body.failed)
+		c->core->failed = -ENOMEM; /* its length was looked at before */
 	if (c->body.failed || c->core->memory > HTTP_MEMORY_MAX)
 		return refuse(c, 503, "the twins have no memory left for this body");
 	return 0;
