@@ -27,4 +27,10 @@ is "$(json "$receipt" '[...new Set(r.boundary.denied_egress.map(d => d.uid))]')"
 is "$(json "$receipt" 'r.boundary.denied_egress.every(d => r.run.started <= d.first && d.first <= d.last && d.last <= r.run.ended)')" true "with times within the run"
 is "$(json "$receipt" '[r.boundary.denied.total.workflow, r.boundary.denied.total.postrouting, r.boundary.denied.unrecorded]')" "[55,0,0]" "the kernel's counters agree"
 is "$(json "$receipt" 'r.outcome.stdout.tail')" ECONNREFUSED "and refused at once, not dropped"
+
+hostile "$tmp/flood" flood.mjs
+run_world "$tmp/flood"
+is "$(json "$receipt" 'r.boundary.denied.total.workflow')" 5000 "a flood to 2000 places: the total is exact"
+is "$(json "$receipt" 'r.boundary.denied.recorded + r.boundary.denied.unrecorded')" 5000 "and what is not listed is counted as that"
+is "$(json "$receipt" 'r.status + " " + r.integrity.truncated.some(t => t.what === "denied")')" "failed true" "a list that was cut says so, and fails within-limits"
 done_testing
