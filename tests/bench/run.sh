@@ -23,7 +23,7 @@ WORLD
 now() { date +%s%N; }
 for _ in $(seq "$rounds"); do
 	start=$(now)
-	node "$work/first.mjs" >"$work/plain.out"
+	env -i PATH="$PATH" HOME="$work" node "$work/first.mjs" >"$work/plain.out" # as bare as inside
 	end=$(now)
 	echo "plain $start $(cat "$work/plain.out") $end"
 	start=$(now)
