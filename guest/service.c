@@ -216,6 +216,7 @@ read_service(struct reading *g, const struct cJSON *json)
 	struct service *s = g->service;
 	const struct cJSON *name, *kind, *unmatched, *routes;
 	size_t len = g->pointer.len;
+	bool is_404;
 	int r;
 
 	if ((r = reading_check_keys(g, json, "name kind hosts port tls auth state variables routes unmatched")) < 0)
@@ -229,11 +230,12 @@ read_service(struct reading *g, const struct cJSON *json)
 		return reading_fail(g, -EPROTO, "kind must be http");
 	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls")))
 		return reading_fail(g, -EPROTO, "tls is not supported by this version");
-	if (unmatched != NULL && !(cJSON_IsString(unmatched) && (strcmp(unmatched->valuestring, "fail") == 0 ||
-								 strcmp(unmatched->valuestring, "404") == 0)))
+	is_404 = cJSON_IsNumber(unmatched) ? unmatched->valueint == 404
+					   : cJSON_IsString(unmatched) && strcmp(unmatched->valuestring, "404") == 0;
+	if (unmatched != NULL && !is_404 && !(cJSON_IsString(unmatched) && strcmp(unmatched->valuestring, "fail") == 0))
 		return reading_fail(g, -EPROTO, "unmatched must be fail or 404");
 	s->name = name->valuestring;
-	s->unmatched_fails = unmatched == NULL || unmatched->valuestring[0] == 'f';
+	s->unmatched_fails = !is_404;
 	if ((r = read_hosts(g, json)) < 0)
 		return r;
 	g->pointer.len = len;
