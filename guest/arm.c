@@ -212,6 +212,7 @@ arm_boundary(struct run *r)
 static int
 output_folder(struct run *r)
 {
+	const unsigned long long most = 2 * (r->policy.output_bytes + OUTPUT_SLACK);
 	char options[64];
 
 	if (!r->sandbox) {
@@ -222,8 +223,7 @@ output_folder(struct run *r)
 	(void)mkdir("/run", 0755);
 	if (mkdir(OUTPUT_FOLDER, 0700) < 0 && errno != EEXIST)
 		return -1;
-	snprintf(options, sizeof(options), "mode=0700,size=%llu",
-		 (unsigned long long)(2 * (r->policy.output_bytes + OUTPUT_SLACK)));
+	snprintf(options, sizeof(options), "mode=0700,size=%llu", most);
 	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
 		(void)mount("tmpfs", OUTPUT_FOLDER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
 	return open(OUTPUT_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -138,7 +138,7 @@ may_unshare(int flags)
 	int status = 1;
 
 	if (child == 0)
-		_exit(unshare(flags) < 0);
+		_exit(unshare(flags) < 0 ? 1 : 0);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	return child > 0 && status == 0;

@@ -56,7 +56,7 @@ writer_main(int fd, const char *folder, bool sandbox, uint32_t uid, uint32_t gid
 	err = -r;
 	parts[1].iov_len = strlen(answer);
 	(void)sendmsg(WRITER_FD, &message, MSG_NOSIGNAL);
-	_exit(r < 0);
+	_exit(r < 0 ? 1 : 0);
 }
 
 int

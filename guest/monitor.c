@@ -52,15 +52,14 @@ void
 run_log(struct run *r, uint8_t level, const char *text)
 {
 	uint8_t body[512];
-	size_t len = strlen(text);
+	struct writer w;
 
 	if (!r->hello_sent || !outbox_has_room(&r->outbox))
 		return;
-	if (len > sizeof(body) - 1)
-		len = sizeof(body) - 1;
-	body[0] = level;
-	memcpy(body + 1, text, len);
-	(void)outbox_put(&r->outbox, FRAME_LOG, 0, body, len + 1);
+	writer_init(&w, body, sizeof(body));
+	write_u8(&w, level);
+	write_text(&w, text);
+	(void)outbox_put(&r->outbox, FRAME_LOG, 0, w.at, w.len);
 }
 
 /* The workflow's death begins; what follows is the same for every reason. */
@@ -106,21 +105,16 @@ run_fail_lock(struct run *r)
 void
 run_stop(struct run *r, uint8_t ended_by, bool at_once)
 {
-	static const char *const texts[] = { [ENDED_CANCEL] = "cancelled before the workflow started",
-					     [ENDED_HOST_LOST] = "the host is gone",
-					     [ENDED_START_DEADLINE] = "the host did not start the workflow in time" };
-
 	if (r->phase >= RUN_KILLING || r->failed)
 		return;
 	if (r->phase < RUN_RUNNING) {
-		bool cancel = ended_by == ENDED_CANCEL;
-
 		r->ended_by = ended_by;
-		run_fail(r,
-			 cancel                             ? END_CANCELLED
-			 : ended_by == ENDED_START_DEADLINE ? END_TIMEOUT
-							    : END_FAILED,
-			 cancel ? "cancelled" : "host", cancel ? ECANCELED : ETIMEDOUT, texts[ended_by]);
+		if (ended_by == ENDED_CANCEL)
+			run_fail(r, END_CANCELLED, "cancelled", ECANCELED, "cancelled before the workflow started");
+		else if (ended_by == ENDED_START_DEADLINE)
+			run_fail(r, END_TIMEOUT, "host", ETIMEDOUT, "the host did not start the workflow in time");
+		else
+			run_fail(r, END_FAILED, "host", ETIMEDOUT, "the host is gone");
 		return;
 	}
 	if (r->ended_by == ENDED_ITSELF && r->phase != RUN_DRAIN)
@@ -462,7 +456,7 @@ static int
 loop(struct run *r)
 {
 	while (r->phase != RUN_CLOSE) {
-		enum run_phase phase = r->phase;
+		enum run_phase phase;
 
 		loop_wait(r);
 		r->now = run_clock_ms();

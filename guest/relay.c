@@ -19,8 +19,7 @@
 #define BATCH 64 /* records taken before others get their turn */
 
 static const struct row {
-	uint8_t type, frame;
-	unsigned phases;
+	uint8_t type, frame, phases;
 	bool many;          /* may have MORE */
 	size_t least, most; /* bytes of one packet's body */
 } rows[] = {
