@@ -188,6 +188,7 @@ twins_main(const struct services *s, const struct plan_policy *p, bool hide, con
 	int r;
 
 	spawn_signals_reset();
+	spawn_oom_score("0");
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = setsid() < 0 ? -errno : 0;
 	if (r == 0 && hide && unshare(CLONE_NEWIPC) < 0)

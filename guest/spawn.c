@@ -83,15 +83,14 @@ descriptors(const struct spawn_request *r, int *report)
 	return syscall(SYS_close_range, ERROR_FD + 1u, ~0u, 0u) < 0 ? -errno : 0;
 }
 
-/* The kernel ends the greediest first: the workflow before anything of ours. */
-static void
-be_first_to_die(void)
+void
+spawn_oom_score(const char *score)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	(void)!write(fd, "1000", 4);
+	(void)!write(fd, score, strlen(score));
 	close(fd);
 }
 
@@ -179,8 +178,7 @@ become_workflow(const struct spawn_request *r, int *report, uint8_t *stage)
 	if (setsid() < 0)
 		return -errno;
 	*stage = EXEC_NAMESPACE;
-	if (r->sandbox)
-		be_first_to_die();
+	spawn_oom_score("1000"); /* before anything of ours, and before anything else on a machine that it shares */
 	if (r->hide && (e = room_hide(true)) < 0)
 		return e;
 	*stage = EXEC_FDS;
