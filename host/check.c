@@ -12,19 +12,25 @@ const char *
 check_kind_name(enum check_kind k)
 {
 	switch (k) {
-	case CHECK_EXIT: return "exit";
-	case CHECK_STDOUT: return "stdout";
-	case CHECK_STDERR: return "stderr";
-	case CHECK_CALLS: return "calls";
-	case CHECK_NEVER: return "never";
-	case CHECK_STATE: return "state";
-	case CHECK_NO_EGRESS: return "no-egress";
+	case CHECK_EXIT:
+		return "exit";
+	case CHECK_STDOUT:
+		return "stdout";
+	case CHECK_STDERR:
+		return "stderr";
+	case CHECK_CALLS:
+		return "calls";
+	case CHECK_NEVER:
+		return "never";
+	case CHECK_STATE:
+		return "state";
+	case CHECK_NO_EGRESS:
+		return "no-egress";
 	}
 	return "?";
 }
 
-static int __attribute__((format(printf, 2, 0)))
-set(char **to, const char *format, va_list ap)
+static int __attribute__((format(printf, 2, 0))) set(char **to, const char *format, va_list ap)
 {
 	char *text;
 
@@ -143,13 +149,19 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	r->kind = check_kind_name(one->def->kind);
 	r->because = one->def->because;
 	switch (one->def->kind) {
-	case CHECK_EXIT: return check_exit_finish(one->def, f, r);
-	case CHECK_STDOUT: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDOUT] || !f->exit, c->redact, r);
-	case CHECK_STDERR: return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDERR] || !f->exit, c->redact, r);
+	case CHECK_EXIT:
+		return check_exit_finish(one->def, f, r);
+	case CHECK_STDOUT:
+		return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDOUT] || !f->exit, c->redact, r);
+	case CHECK_STDERR:
+		return check_stream_finish(one->stream, f->truncated[TRUNCATED_STDERR] || !f->exit, c->redact, r);
 	case CHECK_CALLS:
-	case CHECK_NEVER: return check_calls_finish(one, r);
-	case CHECK_STATE: return check_state_finish(one->def, c->w, f, r);
-	case CHECK_NO_EGRESS: return check_egress_finish(f, r);
+	case CHECK_NEVER:
+		return check_calls_finish(one, r);
+	case CHECK_STATE:
+		return check_state_finish(one->def, c->w, f, r);
+	case CHECK_NO_EGRESS:
+		return check_egress_finish(f, r);
 	}
 	return -EINVAL;
 }

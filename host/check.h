@@ -13,48 +13,48 @@
 struct cJSON;
 struct redact;
 
-#define CHECK_LINE_MAX 65536u        /* bytes of a line that `matches` sees; of a longer one the first that many */
-#define CHECK_JSON_MAX (16u << 20)   /* bytes of output that `json` parses; more is an error of the check */
-#define CHECK_RESTS_MAX 8u           /* operations named per check; the rest is counted */
+#define CHECK_LINE_MAX 65536u      /* bytes of a line that `matches` sees; of a longer one the first that many */
+#define CHECK_JSON_MAX (16u << 20) /* bytes of output that `json` parses; more is an error of the check */
+#define CHECK_RESTS_MAX 8u         /* operations named per check; the rest is counted */
 #define CHECK_BUILT_IN 4u
 
 enum check_stream_mode { STREAM_NONE, STREAM_EQUALS, STREAM_CONTAINS, STREAM_MATCHES, STREAM_JSON };
-struct check_stream;                 /* private to check_stream.c */
+struct check_stream; /* private to check_stream.c */
 
 struct check_result {
 	const char *id, *kind, *because; /* borrowed from the world, or static; because may be NULL */
 	bool held;
-	char *expected, *actual;         /* owned; one line of text each */
-	size_t rests_len;                /* JSON Pointers into the receipt */
+	char *expected, *actual; /* owned; one line of text each */
+	size_t rests_len;        /* JSON Pointers into the receipt */
 	char rests[CHECK_RESTS_MAX + 1][160];
 };
 struct check {
 	const struct world_check *def;
-	struct check_stream *stream;     /* of stdout and stderr */
-	uint64_t matched, counted;       /* of calls and never: operations selected; what `count` counts */
-	uint64_t ops[CHECK_RESTS_MAX];   /* the first ones */
-	uint8_t (*keys)[32];             /* owned: digests of the keys seen, for count: keys */
+	struct check_stream *stream;   /* of stdout and stderr */
+	uint64_t matched, counted;     /* of calls and never: operations selected; what `count` counts */
+	uint64_t ops[CHECK_RESTS_MAX]; /* the first ones */
+	uint8_t (*keys)[32];           /* owned: digests of the keys seen, for count: keys */
 	size_t keys_len, keys_size;
-	char *first;                     /* owned: of all_equal, the first value */
-	bool differs, failed;            /* failed: no memory */
+	char *first;          /* owned: of all_equal, the first value */
+	bool differs, failed; /* failed: no memory */
 };
 struct checks {
-	const struct world *w;           /* borrowed */
-	const struct redact *redact;     /* borrowed, set by the caller; NULL: nothing to hide in what results say */
+	const struct world *w;       /* borrowed */
+	const struct redact *redact; /* borrowed, set by the caller; NULL: nothing to hide in what results say */
 	size_t len;
-	struct check *list;              /* owned, one for each world check */
+	struct check *list; /* owned, one for each world check */
 	size_t results_len;
-	struct check_result *results;    /* owned, after checks_finish: the world's, then the built-in ones */
+	struct check_result *results; /* owned, after checks_finish: the world's, then the built-in ones */
 };
 /* What is known at the end.  A state is NULL when it never came; denied NULL likewise. */
 struct check_facts {
-	const struct plan_exit *exit;    /* NULL: no EXIT came */
+	const struct plan_exit *exit; /* NULL: no EXIT came */
 	bool sandbox;
-	const struct cJSON *denied;      /* the last DENIED */
-	bool truncated[8];               /* by enum truncated_what; index 0: the spool */
+	const struct cJSON *denied; /* the last DENIED */
+	bool truncated[8];          /* by enum truncated_what; index 0: the spool */
 	uint64_t operations, unmatched;
 	uint64_t first_unmatched;
-	bool twins_done;                 /* every final state came */
+	bool twins_done; /* every final state came */
 	/* The final state of a service as a new document, or NULL. */
 	struct cJSON *(*state)(void *arg, size_t service);
 	void *arg;
@@ -83,9 +83,10 @@ int check_stream_finish(struct check_stream *s, bool truncated, const struct red
 void check_calls_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int check_calls_finish(struct check *c, struct check_result *r) __attribute__((nonnull));
 
-int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f, struct check_result *r)
+int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
+		       struct check_result *r) __attribute__((nonnull));
+int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)
 	__attribute__((nonnull));
-int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
 int check_egress_finish(const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
 /* i from 0 to CHECK_BUILT_IN - 1. */
 int check_built_in(size_t i, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));

@@ -19,7 +19,8 @@ path_matches(const char *pattern, const char *target)
 	for (;;) {
 		p = strcspn(pattern, "/");
 		t = strcspn(target, "/?#");
-		if (!(p == 1 && pattern[0] == '*' && t) && !(p > 1 && pattern[0] == '{' && pattern[p - 1] == '}' && t) &&
+		if (!(p == 1 && pattern[0] == '*' && t) &&
+		    !(p > 1 && pattern[0] == '{' && pattern[p - 1] == '}' && t) &&
 		    (p != t || memcmp(pattern, target, p) != 0))
 			return false;
 		pattern += p;
@@ -45,9 +46,11 @@ selects(const cJSON *def, const cJSON *op)
 	const cJSON *request = json_get(op, "request");
 	const char *path = json_get_text(def, "path"), *target = json_get_text(request, "target");
 
-	return text_is(def, "service", json_get_text(op, "service")) && text_is(def, "route", json_get_text(op, "route")) &&
+	return text_is(def, "service", json_get_text(op, "service")) &&
+	       text_is(def, "route", json_get_text(op, "route")) &&
 	       text_is(def, "method", json_get_text(request, "method")) &&
-	       text_is(def, "idempotency", json_get_text(op, "idempotency")) && (!path || (target && path_matches(path, target)));
+	       text_is(def, "idempotency", json_get_text(op, "idempotency")) &&
+	       (!path || (target && path_matches(path, target)));
 }
 
 static void
@@ -155,7 +158,8 @@ bounds(struct check *c, struct check_result *r, const char *what)
 		low = high = v;
 		snprintf(text, sizeof(text), "exactly %" PRIu64, v);
 	} else {
-		bool least = json_get_u64(def, "at_least", UINT32_MAX, &low), most = json_get_u64(def, "at_most", UINT32_MAX, &high);
+		bool least = json_get_u64(def, "at_least", UINT32_MAX, &low),
+		     most = json_get_u64(def, "at_most", UINT32_MAX, &high);
 
 		if (most && !least)
 			low = 0;

@@ -32,8 +32,10 @@ code_is(const cJSON *want, int32_t code)
 
 	if (cJSON_IsArray(want)) {
 		cJSON_ArrayForEach(v, want)
+		{
 			if (json_as_u64(v, 255, &number) && (int32_t)number == code)
 				return true;
+		}
 		return false;
 	}
 	return json_as_u64(want, 255, &number) && (int32_t)number == code;
@@ -55,7 +57,8 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 	if (!e)
 		return check_actual(r, "the workflow's end is not recorded");
 	if (e->stage != EXEC_OK)
-		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(e->stage), e->errno_name);
+		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(e->stage),
+				    e->errno_name);
 	if (e->ended_by != ENDED_ITSELF)
 		return check_actual(r, "it did not end by itself: %s", exit_ended_by_name(e->ended_by));
 	if (code)
@@ -63,7 +66,8 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 	else
 		r->held = e->signal != 0 && signal_is(signal, e->signal);
 	if (e->signal)
-		return check_actual(r, "signal %u (SIG%s)", e->signal, sigabbrev_np(e->signal) ? sigabbrev_np(e->signal) : "?");
+		return check_actual(r, "signal %u (SIG%s)", e->signal,
+				    sigabbrev_np(e->signal) ? sigabbrev_np(e->signal) : "?");
 	return check_actual(r, "exit code %d", e->code);
 }
 
@@ -75,7 +79,8 @@ sum(const cJSON *rows, const char *field, double *out)
 	*out = 0;
 	if (!cJSON_IsArray(rows) && !cJSON_IsObject(rows))
 		return false;
-	cJSON_ArrayForEach(v, rows) {
+	cJSON_ArrayForEach(v, rows)
+	{
 		n = field[0] == '/' ? json_at(v, field, false) : json_get(v, field);
 		if (n && !cJSON_IsNumber(n))
 			return false;
@@ -122,7 +127,8 @@ state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
 static int
 state_expect(const cJSON *def, const char *service, const char *path, struct check_result *r)
 {
-	const cJSON *count = json_get(def, "count"), *exists = json_get(def, "exists"), *equals = json_get(def, "equals");
+	const cJSON *count = json_get(def, "count"), *exists = json_get(def, "exists"),
+		    *equals = json_get(def, "equals");
 	const char *field = json_get_text(def, "sum");
 	char *text = cJSON_PrintUnformatted(count ? count : exists ? exists : equals);
 	int rc;
@@ -130,14 +136,18 @@ state_expect(const cJSON *def, const char *service, const char *path, struct che
 	if (exists)
 		rc = check_expected(r, "%s %s %s", service, path, cJSON_IsTrue(exists) ? "exists" : "does not exist");
 	else
-		rc = check_expected(r, "%s %s %s%s%s %.300s", service, path, count ? "counts" : field ? "sum of " : "equals",
+		rc = check_expected(r, "%s %s %s%s%s %.300s", service, path,
+				    count   ? "counts"
+				    : field ? "sum of "
+					    : "equals",
 				    field ? field : "", field ? " is" : "", text ? text : "?");
 	cJSON_free(text);
 	return rc;
 }
 
 int
-check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f, struct check_result *r)
+check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
+		   struct check_result *r)
 {
 	const char *service = json_get_text(def->json, "service"), *path = json_get_text(def->json, "path");
 	cJSON *doc = NULL;
@@ -173,7 +183,8 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 	check_rests_on(r, "/boundary/denied_egress");
 	if (!f->sandbox)
 		return check_actual(r, "cannot be judged without a boundary");
-	if (!json_get_u64(total, "workflow", UINT64_MAX, &workflow) || !json_get_u64(total, "twins", UINT64_MAX, &twins))
+	if (!json_get_u64(total, "workflow", UINT64_MAX, &workflow) ||
+	    !json_get_u64(total, "twins", UINT64_MAX, &twins))
 		return check_actual(r, "no count of denied packets was recorded");
 	r->held = workflow == 0 && twins == 0;
 	return check_actual(r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins", workflow, twins);
@@ -182,14 +193,15 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 static int
 within_limits(const struct check_facts *f, struct check_result *r)
 {
-	static const char *const names[8] = { "events", "stdout", "stderr", "operations", "state", "denied packets", "?", "?" };
+	static const char *const names[8] = { "events", "stdout",         "stderr", "operations",
+					      "state",  "denied packets", "?",      "?" };
 	const struct plan_exit *e = f->exit;
 	size_t i;
 
 	r->held = false;
 	for (i = 0; i < 8; i++)
 		if (f->truncated[i])
-			return check_actual(r, "%s were truncated at the limit", names[i]);
+			return check_actual(r, "%s: truncated at the limit", names[i]);
 	if (!e)
 		return check_actual(r, "the workflow's end is not recorded");
 	if (e->ended_by == ENDED_OUTPUT_LIMIT)
@@ -203,9 +215,12 @@ within_limits(const struct check_facts *f, struct check_result *r)
 int
 check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 {
-	static const char *const ids[CHECK_BUILT_IN] = { "faults-fired", "no-unmatched", "within-limits", "twins-answered" };
-	static const char *const expected[CHECK_BUILT_IN] = { "every declared fault fired", "every operation has a route",
-		"nothing truncated, no limit reached", "the twins served to the end" };
+	static const char *const ids[CHECK_BUILT_IN] = { "faults-fired", "no-unmatched", "within-limits",
+							 "twins-answered" };
+	static const char *const expected[CHECK_BUILT_IN] = { "every declared fault fired",
+							      "every operation has a route",
+							      "nothing truncated, no limit reached",
+							      "the twins served to the end" };
 	int rc;
 
 	r->id = r->kind = ids[i];
@@ -220,7 +235,8 @@ check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 		r->held = f->unmatched == 0;
 		if (!r->held)
 			check_rests_on(r, "/operations/%" PRIu64, f->first_unmatched);
-		return check_actual(r, "%" PRIu64 " of %" PRIu64 " operations without a route", f->unmatched, f->operations);
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " operations without a route", f->unmatched,
+				    f->operations);
 	case 2:
 		check_rests_on(r, "/integrity/truncated");
 		return within_limits(f, r);

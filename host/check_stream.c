@@ -15,21 +15,21 @@
 
 struct check_stream {
 	enum check_stream_mode mode;
-	const char *name;            /* "stdout" */
-	const char *want;            /* borrowed */
+	const char *name; /* "stdout" */
+	const char *want; /* borrowed */
 	size_t want_len;
-	const cJSON *equals;         /* of json */
+	const cJSON *equals; /* of json */
 	const char *pointer;
 	uint64_t bytes;
 	bool differs, held, cut, failed;
 	uint64_t differs_at;
-	size_t *fail, matched;       /* contains: Knuth-Morris-Pratt over the stream */
+	size_t *fail, matched; /* contains: Knuth-Morris-Pratt over the stream */
 	regex_t regex;
 	bool regex_made;
-	char *buf;                   /* a line, or the JSON text */
+	char *buf; /* a line, or the JSON text */
 	size_t have, size;
-	char head[1024];             /* what the stream began with, for the explanation; more than is shown, so that */
-	                             /* a secret is seen whole and named before anything is cut off */
+	char head[1024]; /* what the stream began with, for the explanation; more than is shown, so that */
+			 /* a secret is seen whole and named before anything is cut off */
 	size_t head_len;
 };
 
@@ -189,14 +189,21 @@ check_stream_add(struct check_stream *s, const void *data, size_t len)
 	memcpy(s->head + s->head_len, data, n);
 	s->head_len += n;
 	switch (s->mode) {
-	case STREAM_EQUALS: equals_add(s, data, len); break;
-	case STREAM_CONTAINS: contains_add(s, data, len); break;
+	case STREAM_EQUALS:
+		equals_add(s, data, len);
+		break;
+	case STREAM_CONTAINS:
+		contains_add(s, data, len);
+		break;
 	case STREAM_MATCHES:
 		if (!s->failed)
 			matches_add(s, data, len);
 		break;
-	case STREAM_JSON: json_add(s, data, len); break;
-	case STREAM_NONE: break;
+	case STREAM_JSON:
+		json_add(s, data, len);
+		break;
+	case STREAM_NONE:
+		break;
 	}
 	s->bytes += len;
 }
@@ -234,15 +241,20 @@ expect(struct check_stream *s, struct check_result *r)
 
 	escape_text(s->want ? s->want : "", s->want_len > 160 ? 160 : s->want_len, shown, sizeof(shown));
 	switch (s->mode) {
-	case STREAM_EQUALS: return check_expected(r, "%s equals '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
-	case STREAM_CONTAINS: return check_expected(r, "%s contains '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
-	case STREAM_MATCHES: return check_expected(r, "a line of %s matches '%s'", s->name, shown);
+	case STREAM_EQUALS:
+		return check_expected(r, "%s equals '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
+	case STREAM_CONTAINS:
+		return check_expected(r, "%s contains '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
+	case STREAM_MATCHES:
+		return check_expected(r, "a line of %s matches '%s'", s->name, shown);
 	case STREAM_JSON:
 		text = s->equals ? cJSON_PrintUnformatted(s->equals) : NULL;
-		rc = check_expected(r, "%s as JSON has %.300s at '%s'", s->name, text ? text : "?", s->pointer ? s->pointer : "");
+		rc = check_expected(r, "%s as JSON has %.300s at '%s'", s->name, text ? text : "?",
+				    s->pointer ? s->pointer : "");
 		cJSON_free(text);
 		return rc;
-	case STREAM_NONE: break;
+	case STREAM_NONE:
+		break;
 	}
 	return check_expected(r, "a known parameter");
 }
@@ -258,7 +270,8 @@ check_stream_finish(struct check_stream *s, bool truncated, const struct redact 
 		return rc;
 	check_rests_on(r, "/outcome/%s", s->name);
 	if (truncated)
-		return check_actual(r, "%s was cut off after %" PRIu64 " bytes: a truncated stream never holds", s->name, s->bytes);
+		return check_actual(r, "%s was cut off after %" PRIu64 " bytes: a truncated stream never holds",
+				    s->name, s->bytes);
 	if (s->failed || s->mode == STREAM_NONE)
 		return check_actual(r, "the check could not be evaluated (pattern or memory)");
 	if (s->mode == STREAM_JSON)

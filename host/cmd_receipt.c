@@ -16,12 +16,11 @@
 #include "host/report_show.h"
 #include "host/store.h"
 
-#define RECEIPT_READ_MAX (256u << 20)   /* bytes that `show` reads; a larger one is for tools that stream */
+#define RECEIPT_READ_MAX (256u << 20) /* bytes that `show` reads; a larger one is for tools that stream */
 
-static const char usage[] =
-	"usage: agenttwin-host receipt show [--json] [FILE|RUNID|latest]\n"
-	"Shows a receipt; default: latest, of .agenttwin/receipts below the current folder.\n"
-	"Exit status: 0 shown, 2 unreadable.\n";
+static const char usage[] = "usage: agenttwin-host receipt show [--json] [FILE|RUNID|latest]\n"
+			    "Shows a receipt; default: latest, of .agenttwin/receipts below the current folder.\n"
+			    "Exit status: 0 shown, 2 unreadable.\n";
 
 static int
 complain(const char *file, const char *problem, const char *fix)
@@ -94,8 +93,9 @@ show(const char *what, bool raw)
 	else if (raw)
 		r = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0 ? 0 : 2;
 	else
-		r = report_show(stdout, doc, terminal_width(), isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0 ? 0 :
-		    complain(path, "this is not a receipt/1", NULL);
+		r = report_show(stdout, doc, terminal_width(), isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0
+			    ? 0
+			    : complain(path, "this is not a receipt/1", NULL);
 	cJSON_Delete(doc);
 	free(text);
 	return r;

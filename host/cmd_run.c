@@ -83,7 +83,8 @@ set_option(struct job_options *o, const char *name, const char *value)
 		if (!number(value, 1ull << 53, &o->seed, &rest) || *rest)
 			return complain("--seed wants a whole number from 0 to 2^53", "write for example --seed 4211");
 	} else if (set_timeout(o, value) < 0) {
-		return complain("--timeout wants a time from 1ms to 24h with its unit", "write for example --timeout 30s");
+		return complain("--timeout wants a time from 1ms to 24h with its unit",
+				"write for example --timeout 30s");
 	}
 	return 0;
 }
@@ -92,7 +93,8 @@ static int
 unknown(const char *name)
 {
 	static const char *const later[] = { "--repeat", "--sweep", "--reproduce", "--no-snapshot" };
-	static const char *const all[] = { "--runtime", "--seed", "--receipt", "--json", "--timeout", "--node", "--quiet", "--help" };
+	static const char *const all[] = { "--runtime", "--seed", "--receipt", "--json",
+					   "--timeout", "--node", "--quiet",   "--help" };
 	char problem[200], fix[200];
 	struct nearest n;
 	size_t i;
@@ -106,7 +108,9 @@ unknown(const char *name)
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		nearest_offer(&n, all[i]);
 	snprintf(problem, sizeof(problem), "unknown option %.100s", name);
-	snprintf(fix, sizeof(fix), n.best ? "did you mean %s?  agenttwin-host run --help lists all" : "agenttwin-host run --help lists all",
+	snprintf(fix, sizeof(fix),
+		 n.best ? "did you mean %s?  agenttwin-host run --help lists all"
+			: "agenttwin-host run --help lists all",
 		 n.best);
 	return complain(problem, fix);
 }
@@ -195,7 +199,7 @@ cmd_run(int argc, char **argv)
 		return r;
 	j.progress.quiet = j.o.quiet;
 	j.guest = guest_image;
-	j.guest_len = (size_t)(guest_image_end - guest_image);
+	j.guest_len = (size_t)((uintptr_t)guest_image_end - (uintptr_t)guest_image);
 	r = loop_signals_start();
 	if (r < 0)
 		return complain("signals cannot be caught", strerror(-r)) + 2;

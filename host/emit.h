@@ -14,7 +14,7 @@ struct cJSON;
 #define EMIT_DEPTH_MAX 16u
 
 struct emit {
-	FILE *f;                         /* borrowed */
+	FILE *f; /* borrowed */
 	struct redact_stream redact;
 	unsigned depth;
 	char closers[EMIT_DEPTH_MAX];
@@ -35,6 +35,7 @@ void emit_bool(struct emit *e, const char *key, bool v) __attribute__((nonnull(1
 void emit_null(struct emit *e, const char *key) __attribute__((nonnull(1)));
 void emit_hex(struct emit *e, const char *key, const uint8_t digest[static 32]) __attribute__((nonnull(1, 3)));
 void emit_raw(struct emit *e, const char *key, const char *json, size_t len) __attribute__((nonnull(1, 3)));
-void emit_json(struct emit *e, const char *key, const struct cJSON *v) __attribute__((nonnull(1))); /* NULL becomes null */
+void emit_json(struct emit *e, const char *key, const struct cJSON *v)
+	__attribute__((nonnull(1)));                                                           /* NULL becomes null */
 void emit_time(struct emit *e, const char *key, uint64_t unix_ms) __attribute__((nonnull(1))); /* RFC 3339, UTC */
 #endif

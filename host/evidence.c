@@ -13,8 +13,7 @@
 #include "host/json.h"
 #include "proto/cursor.h"
 
-static int __attribute__((format(printf, 2, 3)))
-bad(struct evidence *e, const char *format, ...)
+static int __attribute__((format(printf, 2, 3))) bad(struct evidence *e, const char *format, ...)
 {
 	va_list ap;
 
@@ -446,7 +445,8 @@ take_exit(struct evidence *e, const uint8_t *body, size_t len, struct run_event 
 	if ((r = redact_stream_finish(&e->out.redact)) < 0 || (r = redact_stream_finish(&e->err.redact)) < 0 ||
 	    (r = pending_flush(&e->out)) < 0 || (r = pending_flush(&e->err)) < 0)
 		return e->why[0] ? r : bad(e, "output could not be recorded: %s", strerror(-r));
-	r = note(e, "exit", "text", "code %d signal %u ended by %s", e->exit.code, e->exit.signal, exit_ended_by_name(e->exit.ended_by));
+	r = note(e, "exit", "text", "code %d signal %u ended by %s", e->exit.code, e->exit.signal,
+		 exit_ended_by_name(e->exit.ended_by));
 	if (r == 0 && !ev->ok)
 		snprintf(e->why, sizeof(e->why), "the workflow could not be started: %s failed with %s",
 			 exec_stage_name(e->exit.stage), e->exit.errno_name);
@@ -463,14 +463,16 @@ take_truncated(struct evidence *e, const uint8_t *body, size_t len)
 	if (e->truncated_len == EVIDENCE_TRUNCATED_MAX)
 		return bad(e, "guest sent TRUNCATED too often");
 	e->truncated[e->truncated_len++] = t;
-	return note(e, "truncated", "text", "%s: %" PRIu64 " kept, %" PRIu64 " lost", truncated_what_name(t.what), t.kept, t.lost);
+	return note(e, "truncated", "text", "%s: %" PRIu64 " kept, %" PRIu64 " lost", truncated_what_name(t.what),
+		    t.kept, t.lost);
 }
 
 /* Steps that belong to the boundary: their failure means that it was not up, which is "aborted", not "error". */
 static bool
 is_boundary_step(const char *step)
 {
-	static const char *const own[] = { "net.veth", "features", "install", "readback", "generation", "prove", "watch", "closing" };
+	static const char *const own[] = { "net.veth",   "features", "install", "readback",
+					   "generation", "prove",    "watch",   "closing" };
 	size_t i;
 
 	if (strncmp(step, "firewall", 8) == 0)
@@ -574,26 +576,41 @@ take_end(struct evidence *e, const uint8_t *body, size_t len, const struct frame
 /* ---- frames ---------------------------------------------------------------------------------------------------------- */
 
 static int
-take(struct evidence *e, uint8_t type, const uint8_t *body, size_t len, const struct frame_chain *before, struct run_event *ev)
+take(struct evidence *e, uint8_t type, const uint8_t *body, size_t len, const struct frame_chain *before,
+     struct run_event *ev)
 {
 	switch (type) {
-	case FRAME_HELLO: return take_hello(e, body, len, ev);
-	case FRAME_FIREWALL: return take_firewall(e, body, len, ev);
-	case FRAME_STATE: return take_state(e, body, len);
+	case FRAME_HELLO:
+		return take_hello(e, body, len, ev);
+	case FRAME_FIREWALL:
+		return take_firewall(e, body, len, ev);
+	case FRAME_STATE:
+		return take_state(e, body, len);
 	case FRAME_READY:
 		ev->kind = RUN_EV_READY;
 		return len == 0 ? 0 : bad(e, "guest sent READY with a body");
-	case FRAME_STDOUT: return take_output(e, &e->out, CHECK_STDOUT, body, len);
-	case FRAME_STDERR: return take_output(e, &e->err, CHECK_STDERR, body, len);
-	case FRAME_OP: return take_op(e, body, len);
-	case FRAME_DENIED: return take_denied(e, body, len);
-	case FRAME_EXIT: return take_exit(e, body, len, ev);
-	case FRAME_TRUNCATED: return take_truncated(e, body, len);
-	case FRAME_PONG: return len == 16 ? 0 : bad(e, "guest sent a malformed PONG");
-	case FRAME_LOG: return take_log(e, body, len);
-	case FRAME_FAIL: return take_fail(e, body, len, ev);
-	case FRAME_END: return take_end(e, body, len, before, ev);
-	default: return bad(e, "guest sent a frame of the host");
+	case FRAME_STDOUT:
+		return take_output(e, &e->out, CHECK_STDOUT, body, len);
+	case FRAME_STDERR:
+		return take_output(e, &e->err, CHECK_STDERR, body, len);
+	case FRAME_OP:
+		return take_op(e, body, len);
+	case FRAME_DENIED:
+		return take_denied(e, body, len);
+	case FRAME_EXIT:
+		return take_exit(e, body, len, ev);
+	case FRAME_TRUNCATED:
+		return take_truncated(e, body, len);
+	case FRAME_PONG:
+		return len == 16 ? 0 : bad(e, "guest sent a malformed PONG");
+	case FRAME_LOG:
+		return take_log(e, body, len);
+	case FRAME_FAIL:
+		return take_fail(e, body, len, ev);
+	case FRAME_END:
+		return take_end(e, body, len, before, ev);
+	default:
+		return bad(e, "guest sent a frame of the host");
 	}
 }
 

@@ -16,41 +16,41 @@
 
 struct cJSON;
 
-#define EVIDENCE_TAIL 8192u          /* bytes of output kept for the receipt, redacted */
+#define EVIDENCE_TAIL 8192u /* bytes of output kept for the receipt, redacted */
 #define EVIDENCE_TRUNCATED_MAX 16u
 
-struct evidence_op {                 /* what is kept of an operation; its text is in the spool */
+struct evidence_op { /* what is kept of an operation; its text is in the spool */
 	struct spool_place place;
-	const char *route;           /* borrowed from the world, "" none */
+	const char *route; /* borrowed from the world, "" none */
 	uint32_t n;
 	uint8_t service;
-	uint8_t key[32];             /* SHA-256 of the idempotency key, or the body's digest */
-	uint8_t content[32];         /* SHA-256 of what the fingerprint takes of it */
+	uint8_t key[32];     /* SHA-256 of the idempotency key, or the body's digest */
+	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
 };
 struct evidence_stream {
 	struct sha256 raw;
 	uint64_t bytes;
 	struct redact_stream redact; /* its sink fills tail and spool */
 	uint8_t tail[EVIDENCE_TAIL];
-	uint64_t tail_total;         /* redacted bytes so far; the tail is the last EVIDENCE_TAIL of them */
+	uint64_t tail_total; /* redacted bytes so far; the tail is the last EVIDENCE_TAIL of them */
 	struct evidence *owner;
-	const char *event;           /* "stdout" */
-	uint8_t pending[32768];      /* redacted, not yet in the spool: one line for many small writes */
+	const char *event;      /* "stdout" */
+	uint8_t pending[32768]; /* redacted, not yet in the spool: one line for many small writes */
 	size_t pending_len;
 };
-struct evidence_state {              /* of one service in one phase */
+struct evidence_state { /* of one service in one phase */
 	bool have;
 	struct spool_place place;
-	uint8_t digest[32];          /* of the text, redacted by the twins, minified */
+	uint8_t digest[32]; /* of the text, redacted by the twins, minified */
 };
 struct evidence {
-	const struct world *w;       /* borrowed, as all pointers here but those said to be owned */
+	const struct world *w; /* borrowed, as all pointers here but those said to be owned */
 	struct spool *spool;
 	struct checks *checks;
 	struct gate_want want;
 	bool sandbox;
-	char guest_sha256[65];       /* of the image that was sent in */
-	uint64_t t_ms;               /* of the frame being taken, since the run's start */
+	char guest_sha256[65]; /* of the image that was sent in */
+	uint64_t t_ms;         /* of the frame being taken, since the run's start */
 
 	struct cJSON *hello, *opening, *closing, *changed, *denied; /* owned */
 	struct gate gate;
@@ -62,17 +62,17 @@ struct evidence {
 	size_t truncated_len;
 	struct plan_truncated truncated[EVIDENCE_TRUNCATED_MAX];
 	size_t ops_len, ops_size;
-	struct evidence_op *ops;     /* owned */
+	struct evidence_op *ops; /* owned */
 	uint64_t unmatched, first_unmatched;
 	struct evidence_state *states; /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
-	uint8_t chain[32];           /* over all frames accepted */
+	uint8_t chain[32]; /* over all frames accepted */
 	uint64_t logs;
 
-	uint8_t *record;             /* owned: of several frames */
+	uint8_t *record; /* owned: of several frames */
 	size_t record_len, record_size;
-	uint8_t record_type;         /* of the record being collected, 0 none */
-	char why[320];               /* of the event returned last */
+	uint8_t record_type; /* of the record being collected, 0 none */
+	char why[320];       /* of the event returned last */
 };
 int evidence_init(struct evidence *e, const struct world *w, struct spool *spool, struct checks *checks, bool sandbox,
 		  const char guest_sha256[static 65]) __attribute__((warn_unused_result, nonnull));
@@ -82,7 +82,8 @@ void evidence_wipe(struct evidence *e) __attribute__((nonnull));
 /* Takes a frame that frame_receive accepted; chain and chain_before are the receiver's.  Fills *ev: RUN_EV_HEARD when
  * the frame only says that the guest lives, RUN_EV_BAD when it lies.  ev->why is e->why or NULL. */
 void evidence_frame(struct evidence *e, const struct frame *f, const struct frame_chain *chain,
-		    const struct frame_chain *chain_before, uint64_t t_ms, struct run_event *ev) __attribute__((nonnull));
+		    const struct frame_chain *chain_before, uint64_t t_ms, struct run_event *ev)
+	__attribute__((nonnull));
 /* Hands on what the redaction held back.  0 or -errno. */
 int evidence_finish(struct evidence *e) __attribute__((warn_unused_result, nonnull));
 /* The state of a service as a new document from the spool; phase 0 initial, 1 final.  NULL: none. */
@@ -93,8 +94,9 @@ void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((
 
 /* The parsers alone, for tests and fuzzing.  0; -EPROTO and why.  *doc is owned by the caller. */
 int evidence_parse_hello(const char *text, size_t len, struct cJSON **doc, char why[static 320]);
-int evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t n, struct cJSON **doc, size_t *service,
-		      const char **route, char why[static 320]);
-int evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc, char why[static 320]);
+int evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t n, struct cJSON **doc,
+		      size_t *service, const char **route, char why[static 320]);
+int evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc,
+			 char why[static 320]);
 int evidence_parse_denied(const char *text, size_t len, struct cJSON **doc, char why[static 320]);
 #endif

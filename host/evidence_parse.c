@@ -10,8 +10,7 @@
 #include "host/evidence.h"
 #include "host/json.h"
 
-static int __attribute__((format(printf, 2, 3)))
-bad(char *why, const char *format, ...)
+static int __attribute__((format(printf, 2, 3))) bad(char *why, const char *format, ...)
 {
 	va_list ap;
 
@@ -43,8 +42,8 @@ evidence_parse_hello(const char *text, size_t len, struct cJSON **doc, char why[
 		return -EPROTO;
 	guest = json_get(*doc, "guest");
 	if (json_get_u64(*doc, "version", FRAME_VERSION_MAX, &version) && version >= FRAME_VERSION_MIN &&
-	    json_get_text(guest, "version") && json_is_sha256(json_get_text(guest, "sha256")) && json_get_text(*doc, "kernel") &&
-	    json_get_text(*doc, "arch"))
+	    json_get_text(guest, "version") && json_is_sha256(json_get_text(guest, "sha256")) &&
+	    json_get_text(*doc, "kernel") && json_get_text(*doc, "arch"))
 		return 0;
 	cJSON_Delete(*doc);
 	*doc = NULL;
@@ -61,7 +60,8 @@ route_find(const struct world_service *s, const char *name, char *why)
 	const char *id, *resource;
 	size_t i, n;
 
-	cJSON_ArrayForEach(route, json_get(s->json, "routes")) {
+	cJSON_ArrayForEach(route, json_get(s->json, "routes"))
+	{
 		id = json_get_text(route, "id");
 		resource = json_get_text(route, "resource");
 		if (id && strcmp(id, name) == 0)
@@ -88,7 +88,8 @@ is_text_or_null(const cJSON *o, const char *name)
 static int
 op_shape(const cJSON *op, uint64_t n, char *why)
 {
-	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply"), *body = json_get(request, "body");
+	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply"),
+		    *body = json_get(request, "body");
 	const cJSON *effects = json_get(op, "effects"), *views = json_get(op, "views");
 	uint64_t v;
 
@@ -97,12 +98,14 @@ op_shape(const cJSON *op, uint64_t n, char *why)
 	if (!json_get_u64(op, "t_ms", UINT64_MAX, &v) || !json_get_text(op, "service") || !json_get_text(op, "kind"))
 		return bad(why, "guest sent OP %llu without t_ms, service or kind", (unsigned long long)n);
 	if (!is_text_or_null(op, "route") || !is_text_or_null(op, "key") || !is_text_or_null(op, "idempotency"))
-		return bad(why, "guest sent OP %llu whose route, key or idempotency is not text", (unsigned long long)n);
+		return bad(why, "guest sent OP %llu whose route, key or idempotency is not text",
+			   (unsigned long long)n);
 	if (!cJSON_IsBool(json_get(op, "unmatched")))
 		return bad(why, "guest sent OP %llu without unmatched", (unsigned long long)n);
 	if (!json_get_text(request, "method") || !json_get_text(request, "target"))
 		return bad(why, "guest sent OP %llu without request.method or request.target", (unsigned long long)n);
-	if (body && !cJSON_IsNull(body) && (!json_get_u64(body, "bytes", UINT64_MAX, &v) || !json_is_sha256(json_get_text(body, "sha256"))))
+	if (body && !cJSON_IsNull(body) &&
+	    (!json_get_u64(body, "bytes", UINT64_MAX, &v) || !json_is_sha256(json_get_text(body, "sha256"))))
 		return bad(why, "guest sent OP %llu whose request.body has no bytes or sha256", (unsigned long long)n);
 	if (effects && !cJSON_IsNull(effects) && !cJSON_IsArray(effects))
 		return bad(why, "guest sent OP %llu whose effects are not a list", (unsigned long long)n);
@@ -148,7 +151,8 @@ out:
 }
 
 int
-evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc, char why[static 320])
+evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc,
+		     char why[static 320])
 {
 	const cJSON *collections, *c, *row;
 	const char *name;
@@ -166,16 +170,22 @@ evidence_parse_state(const struct world *w, size_t service, const char *text, si
 		r = bad(why, "guest sent STATE %zu that is not of service %s", service, w->services[service].name);
 	else if (!cJSON_IsObject(collections))
 		r = bad(why, "guest sent STATE of %s without collections", name);
-	if (r == 0)
-		cJSON_ArrayForEach(c, collections) {
+	if (r == 0) {
+		cJSON_ArrayForEach(c, collections)
+		{
 			if (!cJSON_IsArray(c)) {
-				r = bad(why, "guest sent STATE of %s whose '%.80s' is not a list of rows", name, c->string);
+				r = bad(why, "guest sent STATE of %s whose '%.80s' is not a list of rows", name,
+					c->string);
 				break;
 			}
 			cJSON_ArrayForEach(row, c)
+			{
 				if (!cJSON_IsObject(row))
-					r = bad(why, "guest sent STATE of %s whose '%.80s' holds no rows", name, c->string);
+					r = bad(why, "guest sent STATE of %s whose '%.80s' holds no rows", name,
+						c->string);
+			}
 		}
+	}
 	if (r < 0) {
 		cJSON_Delete(*doc);
 		*doc = NULL;
@@ -188,8 +198,9 @@ denied_row(const cJSON *row)
 {
 	uint64_t v;
 
-	return json_get_u64(row, "lock", GATE_LOCKS_MAX, &v) && json_get_u64(row, "family", 6, &v) && json_get_text(row, "protocol") &&
-	       json_get_text(row, "destination") && json_get_u64(row, "port", 65535, &v) &&
+	return json_get_u64(row, "lock", GATE_LOCKS_MAX, &v) && json_get_u64(row, "family", 6, &v) &&
+	       json_get_text(row, "protocol") && json_get_text(row, "destination") &&
+	       json_get_u64(row, "port", 65535, &v) &&
 	       (cJSON_IsNull(json_get(row, "uid")) || json_get_u64(row, "uid", UINT32_MAX, &v)) && /* null: no owner */
 	       json_get_text(row, "owner") && json_get_u64(row, "count", UINT64_MAX, &v);
 }
@@ -212,10 +223,13 @@ evidence_parse_denied(const char *text, size_t len, struct cJSON **doc, char why
 	rows = json_get(*doc, "rows");
 	if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) > (int)(2 * DENIED_ROWS_MAX))
 		r = bad(why, "guest sent DENIED without rows, or with too many");
-	if (r == 0)
+	if (r == 0) {
 		cJSON_ArrayForEach(row, rows)
+		{
 			if (!denied_row(row))
 				r = bad(why, "guest sent DENIED with a malformed row");
+		}
+	}
 	if (r < 0) {
 		cJSON_Delete(*doc);
 		*doc = NULL;

@@ -16,8 +16,7 @@
 #include "host/json.h"
 #include "proto/frame.h"
 
-static int __attribute__((format(printf, 3, 4)))
-refuse(char *why, int err, const char *format, ...)
+static int __attribute__((format(printf, 3, 4))) refuse(char *why, int err, const char *format, ...)
 {
 	va_list ap;
 
@@ -91,7 +90,8 @@ own_is_fit(const struct fw_address *a)
 	const uint8_t *b = a->bytes;
 
 	if (a->family == 4)
-		return b[0] != 0 && b[0] != 127 && b[0] < 224 && !(b[0] == 169 && b[1] == 254 && b[2] == 169 && b[3] == 254);
+		return b[0] != 0 && b[0] != 127 && b[0] < 224 &&
+		       !(b[0] == 169 && b[1] == 254 && b[2] == 169 && b[3] == 254);
 	return memcmp(b, zero, 15) != 0 && b[0] != 0xff && !(b[0] == 0xfd && b[1] == 0 && b[2] == 0x0e && b[3] == 0xc2);
 }
 
@@ -102,7 +102,8 @@ take_own(struct fw_params *p, const cJSON *list, char *why)
 
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > (int)FW_OWN_MAX)
 		return refuse(why, -EPROTO, "params.own is not a list of at most %u addresses", FW_OWN_MAX);
-	cJSON_ArrayForEach(v, list) {
+	cJSON_ArrayForEach(v, list)
+	{
 		if (!get_address(v, &p->own[p->own_len]))
 			return refuse(why, -EPROTO, "params.own holds something that is not an address");
 		if (!own_is_fit(&p->own[p->own_len]))
@@ -121,7 +122,8 @@ take_closed(struct fw_params *p, const cJSON *list, char *why)
 
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > (int)FW_CLOSED_MAX)
 		return refuse(why, -EPROTO, "params.closed is not a list of at most %u ports", FW_CLOSED_MAX);
-	cJSON_ArrayForEach(v, list) {
+	cJSON_ArrayForEach(v, list)
+	{
 		protocol = json_get_text(v, "protocol");
 		if (!protocol || (strcmp(protocol, "tcp") != 0 && strcmp(protocol, "udp") != 0) ||
 		    !json_get_u64(v, "port", 65535, &port) || port == 0)
@@ -140,10 +142,12 @@ take_pinned(struct fw_params *p, const cJSON *list, char *why)
 
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > (int)FW_PINNED_MAX)
 		return refuse(why, -EPROTO, "params.pinned is not a list of at most %u connections", FW_PINNED_MAX);
-	cJSON_ArrayForEach(v, list) {
+	cJSON_ArrayForEach(v, list)
+	{
 		struct fw_pinned *pin = &p->pinned[p->pinned_len];
 
-		if (!get_address(json_get(v, "peer"), &pin->peer) || !json_get_u64(v, "port", 65535, &port) || port == 0)
+		if (!get_address(json_get(v, "peer"), &pin->peer) || !json_get_u64(v, "port", 65535, &port) ||
+		    port == 0)
 			return refuse(why, -EPROTO, "params.pinned holds something that is not a connection");
 		pin->peer_port = (uint16_t)port;
 		p->pinned_len++;
@@ -168,12 +172,13 @@ take_params(struct fw_params *p, const struct gate_want *want, enum fw_lock_kind
 	p->family = strcmp(family, "inet") == 0 ? FW_INET : FW_SPLIT;
 	if (!get_bool(o, "reject", &p->reject) || !get_bool(o, "log", &p->log) || !get_bool(o, "ipv6", &p->ipv6))
 		return refuse(why, -EPROTO, "params lacks reject, log or ipv6");
-	if (!json_get_u64(o, "uid_workflow", UINT32_MAX - 1u, &workflow) || !json_get_u64(o, "uid_twins", UINT32_MAX - 1u, &twins) ||
-	    !json_get_u64(o, "control_port", 65535, &port))
+	if (!json_get_u64(o, "uid_workflow", UINT32_MAX - 1u, &workflow) ||
+	    !json_get_u64(o, "uid_twins", UINT32_MAX - 1u, &twins) || !json_get_u64(o, "control_port", 65535, &port))
 		return refuse(why, -EPROTO, "params lacks uid_workflow, uid_twins or control_port");
 	if (workflow != want->workflow_uid || twins != want->twins_uid)
-		return refuse(why, -EPERM, "params.uid_workflow %llu and uid_twins %llu, want %u and %u", (unsigned long long)workflow,
-			      (unsigned long long)twins, want->workflow_uid, want->twins_uid);
+		return refuse(why, -EPERM, "params.uid_workflow %llu and uid_twins %llu, want %u and %u",
+			      (unsigned long long)workflow, (unsigned long long)twins, want->workflow_uid,
+			      want->twins_uid);
 	if (port != control)
 		return refuse(why, -EPERM, "params.control_port %llu, want %u", (unsigned long long)port, control);
 	p->uid_workflow = (uint32_t)workflow;
@@ -216,18 +221,27 @@ compare_text(const struct fw_params *p, const cJSON *lock, char *why)
 /* Kinds of attempt that must stand among the probes of every lock: how `what` begins and ends. */
 static const struct required {
 	const char *prefix, *suffix;
-	bool v6;                 /* may be ABSENT, or left out where said below, when the kernel has no IPv6 */
-	bool outer;              /* of the outer lock only */
+	bool v6;    /* may be ABSENT, or left out where said below, when the kernel has no IPv6 */
+	bool outer; /* of the outer lock only */
 } required[] = {
-	{ "tcp4 ", " loopback", false, false }, { "udp4 ", " loopback", false, false },
-	{ "tcp6 ", " loopback", true, false }, { "udp6 ", " loopback", true, false },
-	{ "tcp4 ", " documentation", false, false }, { "udp4 ", " documentation", false, false },
-	{ "tcp6 ", " documentation", true, false }, { "udp6 ", " documentation", true, false },
-	{ "tcp4 ", " resolver", false, false }, { "udp4 ", " resolver", false, false },
-	{ "tcp6 ", " resolver", true, false }, { "udp6 ", " resolver", true, false },
-	{ "tcp4 169.254.169.254:", " metadata", false, false }, { "tcp6 ", " metadata", true, false },
-	{ "tcp6 [fe80::", " link-local", true, false }, { "udp6 [fe80::", " link-local", true, false },
-	{ "tcp4 127.0.0.11:53", " forwarder", false, true }, { "udp4 127.0.0.11:53", " forwarder", false, true },
+	{ "tcp4 ", " loopback", false, false },
+	{ "udp4 ", " loopback", false, false },
+	{ "tcp6 ", " loopback", true, false },
+	{ "udp6 ", " loopback", true, false },
+	{ "tcp4 ", " documentation", false, false },
+	{ "udp4 ", " documentation", false, false },
+	{ "tcp6 ", " documentation", true, false },
+	{ "udp6 ", " documentation", true, false },
+	{ "tcp4 ", " resolver", false, false },
+	{ "udp4 ", " resolver", false, false },
+	{ "tcp6 ", " resolver", true, false },
+	{ "udp6 ", " resolver", true, false },
+	{ "tcp4 169.254.169.254:", " metadata", false, false },
+	{ "tcp6 ", " metadata", true, false },
+	{ "tcp6 [fe80::", " link-local", true, false },
+	{ "udp6 [fe80::", " link-local", true, false },
+	{ "tcp4 127.0.0.11:53", " forwarder", false, true },
+	{ "udp4 127.0.0.11:53", " forwarder", false, true },
 };
 #define REQUIRED_LEN (sizeof(required) / sizeof(required[0]))
 
@@ -243,7 +257,8 @@ ends_with(const char *s, const char *end)
 static bool
 may_be_absent(const char *what, bool ipv6)
 {
-	return strncmp(what, "icmp", 4) == 0 || (!ipv6 && (strncmp(what, "tcp6 ", 5) == 0 || strncmp(what, "udp6 ", 5) == 0));
+	return strncmp(what, "icmp", 4) == 0 ||
+	       (!ipv6 && (strncmp(what, "tcp6 ", 5) == 0 || strncmp(what, "udp6 ", 5) == 0));
 }
 
 static int
@@ -255,7 +270,8 @@ take_probe(const cJSON *probe, bool ipv6, uint32_t *seen, char *why)
 	size_t i;
 
 	if (!what || !verdict || !json_get_u64(probe, "packets", UINT32_MAX, &packets) ||
-	    !json_get_u64(probe, "denied", UINT32_MAX, &denied) || !json_get_u64(probe, "escaped", UINT32_MAX, &escaped))
+	    !json_get_u64(probe, "denied", UINT32_MAX, &denied) ||
+	    !json_get_u64(probe, "escaped", UINT32_MAX, &escaped))
 		return refuse(why, -EPROTO, "a probe lacks what, verdict, packets, denied or escaped");
 	control = ends_with(what, " loopback");
 	if (strcmp(verdict, "ABSENT") == 0) {
@@ -264,11 +280,13 @@ take_probe(const cJSON *probe, bool ipv6, uint32_t *seen, char *why)
 	} else if (strcmp(verdict, "PASS") != 0) {
 		return refuse(why, -EPERM, "probe '%.100s' is %.20s", what, verdict);
 	} else if (escaped != 0 || (control ? denied != 0 : packets == 0 || denied != packets)) {
-		return refuse(why, -EPERM, "probe '%.100s' says PASS with %llu packets, %llu denied, %llu escaped", what,
-			      (unsigned long long)packets, (unsigned long long)denied, (unsigned long long)escaped);
+		return refuse(why, -EPERM, "probe '%.100s' says PASS with %llu packets, %llu denied, %llu escaped",
+			      what, (unsigned long long)packets, (unsigned long long)denied,
+			      (unsigned long long)escaped);
 	}
 	for (i = 0; i < REQUIRED_LEN; i++)
-		if (strncmp(what, required[i].prefix, strlen(required[i].prefix)) == 0 && ends_with(what, required[i].suffix))
+		if (strncmp(what, required[i].prefix, strlen(required[i].prefix)) == 0 &&
+		    ends_with(what, required[i].suffix))
 			*seen |= 1u << i;
 	return 0;
 }
@@ -284,8 +302,10 @@ take_probes(const cJSON *list, const struct fw_params *p, char *why)
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > (int)FW_PROBES_MAX)
 		return refuse(why, -EPROTO, "probes is not a list of at most %u", FW_PROBES_MAX);
 	cJSON_ArrayForEach(probe, list)
+	{
 		if ((r = take_probe(probe, p->ipv6, &seen, why)) < 0)
 			return r;
+	}
 	for (i = 0; i < REQUIRED_LEN; i++) {
 		if ((seen & (1u << i)) || (required[i].outer && p->lock != FW_OUTER))
 			continue;
@@ -306,9 +326,10 @@ take_lock(struct gate *g, const struct gate_want *want, unsigned phase, const cJ
 	uint64_t number;
 	int r;
 
-	if (!kind || strcmp(kind, expected == FW_OUTER ? "outer" : "inner") != 0 || !json_get_u64(lock, "lock", 2, &number) ||
-	    number != i + 1)
-		return refuse(why, -EPROTO, "lock %zu is not the %s one", i + 1, expected == FW_OUTER ? "outer" : "inner");
+	if (!kind || strcmp(kind, expected == FW_OUTER ? "outer" : "inner") != 0 ||
+	    !json_get_u64(lock, "lock", 2, &number) || number != i + 1)
+		return refuse(why, -EPROTO, "lock %zu is not the %s one", i + 1,
+			      expected == FW_OUTER ? "outer" : "inner");
 	if (!json_get_true(lock, "proved"))
 		return refuse(why, -EPERM, "the %s lock is not proved", kind);
 	if ((r = take_params(&params, want, expected, json_get(lock, "params"), why)) < 0 ||
@@ -332,7 +353,8 @@ take_drop(struct gate *g, const struct gate_want *want, unsigned phase, const cJ
 	const cJSON *groups = json_get(drop, "groups"), *attempt;
 	uint64_t uid, gid;
 
-	if (!json_get_u64(drop, "uid", UINT32_MAX, &uid) || !json_get_u64(drop, "gid", UINT32_MAX, &gid) || !cJSON_IsArray(groups))
+	if (!json_get_u64(drop, "uid", UINT32_MAX, &uid) || !json_get_u64(drop, "gid", UINT32_MAX, &gid) ||
+	    !cJSON_IsArray(groups))
 		return refuse(why, -EPROTO, "drop lacks uid, gid or groups");
 	if (uid != want->workflow_uid || gid != want->workflow_gid || uid == 0)
 		return refuse(why, -EPERM, "the workflow runs as %llu:%llu, want %u:%u", (unsigned long long)uid,
@@ -348,9 +370,11 @@ take_drop(struct gate *g, const struct gate_want *want, unsigned phase, const cJ
 	if (!json_is_sha256(filter))
 		return refuse(why, -EPERM, "no syscall filter");
 	cJSON_ArrayForEach(attempt, json_get(drop, "attempts"))
+	{
 		if (!json_get_true(attempt, "refused"))
 			return refuse(why, -EPERM, "not refused to the workflow: %.100s",
 				      json_get_text(attempt, "what") ? json_get_text(attempt, "what") : "?");
+	}
 	if (phase == 2 && strcmp(filter, g->filter_sha256) != 0)
 		return refuse(why, -EPERM, "the syscall filter differs from the opening's");
 	memcpy(g->filter_sha256, filter, 65);
@@ -380,7 +404,8 @@ check(struct gate *g, const struct gate_want *want, unsigned phase, const cJSON 
 	sha256_hex(raw, g->policy_sha256);
 	if (!policy || strcmp(policy, g->policy_sha256) != 0)
 		return refuse(why, -EPERM, "the policy digest is not the one of this program");
-	if (json_get(doc, "mode") && (!json_get_text(doc, "mode") || strcmp(json_get_text(doc, "mode"), "sandbox") != 0))
+	if (json_get(doc, "mode") &&
+	    (!json_get_text(doc, "mode") || strcmp(json_get_text(doc, "mode"), "sandbox") != 0))
 		return refuse(why, -EPERM, "the guest does not run in the mode sandbox");
 	if (!get_bool(doc, "inner_room", &inner))
 		return refuse(why, -EPROTO, "inner_room is missing");
@@ -392,8 +417,10 @@ check(struct gate *g, const struct gate_want *want, unsigned phase, const cJSON 
 	if (phase == 2 && (inner != g->inner_room || (size_t)len != g->locks_len))
 		return refuse(why, -EPERM, "the locks are not those of the opening");
 	cJSON_ArrayForEach(lock, locks)
+	{
 		if ((r = take_lock(g, want, phase, lock, i++, why)) < 0)
 			return r;
+	}
 	if ((r = take_drop(g, want, phase, json_get(doc, "drop"), why)) < 0)
 		return r;
 	g->inner_room = inner;

@@ -9,16 +9,16 @@
 
 struct cJSON;
 
-#define GATE_BYTES_MAX (1u << 20)   /* of one FIREWALL record; a real one has about 60 KiB */
+#define GATE_BYTES_MAX (1u << 20) /* of one FIREWALL record; a real one has about 60 KiB */
 #define GATE_LOCKS_MAX 2u
 
-struct gate_want {                  /* what the host knows beforehand */
-	uint16_t control_port;      /* of the backend; 0: none, and then nothing is pinned */
+struct gate_want {             /* what the host knows beforehand */
+	uint16_t control_port; /* of the backend; 0: none, and then nothing is pinned */
 	uint32_t workflow_uid, workflow_gid, twins_uid;
 };
 struct gate {
-	char policy_sha256[65];     /* computed by the host itself */
-	size_t locks_len;           /* of the accepted opening */
+	char policy_sha256[65]; /* computed by the host itself */
+	size_t locks_len;       /* of the accepted opening */
 	char text_sha256[GATE_LOCKS_MAX][65];
 	char binding_sha256[GATE_LOCKS_MAX][65];
 	char filter_sha256[65];
@@ -28,6 +28,6 @@ struct gate {
 int gate_policy(uint16_t control_port, uint8_t digest[static 32]) __attribute__((warn_unused_result, nonnull));
 /* Judges FIREWALL(opening), phase 1, or FIREWALL(closing), phase 2, which must show the same rules as the opening did.
  * 0: accepted.  -EPERM refused, -EPROTO malformed; why says which field.  *g is filled by an accepted opening. */
-int gate_check(struct gate *g, const struct gate_want *want, unsigned phase, const struct cJSON *doc, char why[static 320])
-	__attribute__((warn_unused_result, nonnull));
+int gate_check(struct gate *g, const struct gate_want *want, unsigned phase, const struct cJSON *doc,
+	       char why[static 320]) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -107,7 +107,8 @@ load_world(struct job *j, struct diag *d)
 	if (!j->sandbox && ((r = world_check_local(&j->world, d)) < 0 || (r = local_ports(&j->world, d)) < 0))
 		return r;
 	if (!j->sandbox)
-		log_line(LOG_LEVEL_WARN, "the runtime 'local' is not a sandbox: the workflow can do all that you can do");
+		log_line(LOG_LEVEL_WARN,
+			 "the runtime 'local' is not a sandbox: the workflow can do all that you can do");
 	return 0;
 }
 
@@ -121,7 +122,8 @@ redaction(struct job *j)
 	if (!j->redact)
 		return -ENOMEM;
 	for (i = 0; r == 0 && i < j->cred.secrets_len; i++)
-		r = redact_add(j->redact, j->cred.secrets[i].name, j->cred.secrets[i].value, strlen(j->cred.secrets[i].value));
+		r = redact_add(j->redact, j->cred.secrets[i].name, j->cred.secrets[i].value,
+			       strlen(j->cred.secrets[i].value));
 	if (r < 0)
 		return r;
 	spool_redact(&j->spool, j->redact);
@@ -174,7 +176,8 @@ job_prepare(struct job *j)
 
 	j->start_ms = j->progress.last_ms = loop_now_ms();
 	j->started_unix_ms = loop_unix_ms();
-	j->spool.fd = j->store.dir_fd = j->loop.in = j->loop.out = j->stage.root_fd = j->backend_in = j->backend_out = -1;
+	j->spool.fd = j->store.dir_fd = j->loop.in = j->loop.out = j->stage.root_fd = j->backend_in = j->backend_out =
+		-1;
 	sha256_of(j->guest, j->guest_len, digest);
 	sha256_hex(digest, j->guest_sha256);
 	if (uuid_make(j->started_unix_ms, j->run_id) < 0) {
@@ -190,8 +193,8 @@ job_prepare(struct job *j)
 	j->staged = true;
 	for (i = 0; i < j->stage.warnings_len; i++)
 		log_line(LOG_LEVEL_WARN, "%s", j->stage.warnings[i]);
-	progress_line(&j->progress, "files", "%zu files, %llu bytes%s", j->stage.entries_len, (unsigned long long)j->stage.bytes,
-		      j->stage.left_out_len ? "; some left out, see `check`" : "");
+	progress_line(&j->progress, "files", "%zu files, %llu bytes%s", j->stage.entries_len,
+		      (unsigned long long)j->stage.bytes, j->stage.left_out_len ? "; some left out, see `check`" : "");
 	set_limits(j);
 	if (cred_make(&j->world, j->run_id, j->started_unix_ms, j->sandbox ? NULL : getenv("PATH"), &j->cred, &d) < 0)
 		return refuse(&d);
@@ -208,8 +211,8 @@ say_boundary(struct job *j)
 	const struct gate *g = &j->evidence.gate;
 
 	if (j->sandbox)
-		progress_line(&j->progress, "boundary", "proved: %s, policy %.12s", g->inner_room ? "two locks" : "one lock, no inner room",
-			      g->policy_sha256);
+		progress_line(&j->progress, "boundary", "proved: %s, policy %.12s",
+			      g->inner_room ? "two locks" : "one lock, no inner room", g->policy_sha256);
 }
 
 static void
@@ -230,7 +233,8 @@ changed(void *arg, enum run_state from, enum run_state to, uint64_t now_ms)
 	else if (to == RUN_CANCELLING)
 		progress_line(&j->progress, "cancel", "waiting for the guest to end");
 	else if (to == RUN_CLOSING && x->signal)
-		progress_line(&j->progress, "workflow", "ended by signal %u (%s)", x->signal, exit_ended_by_name(x->ended_by));
+		progress_line(&j->progress, "workflow", "ended by signal %u (%s)", x->signal,
+			      exit_ended_by_name(x->ended_by));
 	else if (to == RUN_CLOSING)
 		progress_line(&j->progress, "workflow", "exit code %d, %zu operations", x->code, j->evidence.ops_len);
 	else if (from == RUN_CLOSING && to == RUN_OVER && j->run.facts.closing)
@@ -249,7 +253,8 @@ trouble(struct job *j, const char *what, int r)
 	if (r == -ETIMEDOUT && !j->diag.problem[0])
 		snprintf(why, sizeof(why), "%s did not come to an end within %u s", what, RUN_PROVISION_MS / 1000);
 	else
-		snprintf(why, sizeof(why), "%s failed: %.250s", what, j->diag.problem[0] ? j->diag.problem : strerror(-r));
+		snprintf(why, sizeof(why), "%s failed: %.250s", what,
+			 j->diag.problem[0] ? j->diag.problem : strerror(-r));
 	if (j->diag.problem[0])
 		log_diag(&j->diag);
 	ev.why = why;
@@ -261,12 +266,17 @@ call_open(void *arg)
 {
 	struct job *j = arg;
 	const struct world_limits *w = &j->world.limits;
-	uint64_t all_ms = RUN_PROVISION_MS + RUN_HELLO_MS + 2 * j->run.bundle_ms + RUN_FIREWALL_MS + w->start_ms + w->run_ms +
-			  w->grace_ms + DRAIN_MS + RUN_CLOSING_MS + 3 * RUN_MARGIN_MS;
+	uint64_t all_ms = RUN_PROVISION_MS + RUN_HELLO_MS + 2 * j->run.bundle_ms + RUN_FIREWALL_MS + w->start_ms +
+			  w->run_ms + w->grace_ms + DRAIN_MS + RUN_CLOSING_MS + 3 * RUN_MARGIN_MS;
 	struct host_addr *hosts = calloc(PLAN_HOSTS_MAX, sizeof(*hosts));
 	struct backend_spec spec = {
-		.run_id = j->run_id, .expires_s = (loop_unix_ms() + all_ms) / 1000 + EXPIRES_MARGIN_S, .hosts = hosts,
-		.limits = j->limits, .node = j->o.node ? j->o.node : j->world.node, .guest = j->guest, .guest_len = j->guest_len,
+		.run_id = j->run_id,
+		.expires_s = (loop_unix_ms() + all_ms) / 1000 + EXPIRES_MARGIN_S,
+		.hosts = hosts,
+		.limits = j->limits,
+		.node = j->o.node ? j->o.node : j->world.node,
+		.guest = j->guest,
+		.guest_len = j->guest_len,
 	};
 	const struct cJSON *host;
 	size_t i;
@@ -275,7 +285,8 @@ call_open(void *arg)
 	if (!hosts)
 		return -ENOMEM;
 	for (i = 0; i < j->world.services_len; i++)
-		cJSON_ArrayForEach(host, j->world.services[i].hosts) {
+		cJSON_ArrayForEach(host, j->world.services[i].hosts)
+		{
 			if (spec.hosts_len == PLAN_HOSTS_MAX || !host->valuestring)
 				continue;
 			hosts[spec.hosts_len].name = host->valuestring;
@@ -367,12 +378,14 @@ destroy(struct job *j)
 		/* A failed open removes what it made; one that was left where it stood did not. */
 		j->cleanup.confirmed = !j->opening || j->run.facts.cause[CAUSE_ERROR];
 		if (!j->cleanup.confirmed)
-			snprintf(j->cleanup.reason, sizeof(j->cleanup.reason), "making the sandbox was interrupted; run `agenttwin-host reap`");
+			snprintf(j->cleanup.reason, sizeof(j->cleanup.reason),
+				 "making the sandbox was interrupted; run `agenttwin-host reap`");
 		return;
 	}
 	r = loop_guarded(call_destroy, j, RUN_DESTROY_MS, false);
 	if (r == -ETIMEDOUT && !j->cleanup.reason[0])
-		snprintf(j->cleanup.reason, sizeof(j->cleanup.reason), "destroy did not come to an end within %u s", RUN_DESTROY_MS / 1000);
+		snprintf(j->cleanup.reason, sizeof(j->cleanup.reason), "destroy did not come to an end within %u s",
+			 RUN_DESTROY_MS / 1000);
 	if (r < 0)
 		j->cleanup.confirmed = false;
 	if (r < 0 && !j->cleanup.reason[0])
@@ -391,7 +404,8 @@ explain_error(struct job *j)
 	if (j->facts.guest_stderr[0] && !j->evidence.have_end)
 		log_line(LOG_LEVEL_NOTE, "the guest wrote: %.800s", j->facts.guest_stderr);
 	if (!j->cleanup.confirmed)
-		log_line(LOG_LEVEL_WARN, "cleanup is not confirmed: %s", j->cleanup.reason[0] ? j->cleanup.reason : "unknown reason");
+		log_line(LOG_LEVEL_WARN, "cleanup is not confirmed: %s",
+			 j->cleanup.reason[0] ? j->cleanup.reason : "unknown reason");
 }
 
 /* As seen from the current folder, where that is shorter. */
@@ -411,11 +425,27 @@ static int
 write_receipt(struct job *j, uint64_t took_ms)
 {
 	struct receipt r = {
-		.world = &j->world, .stage = &j->stage, .cred = &j->cred, .redact = j->redact, .evidence = &j->evidence,
-		.checks = &j->checks, .run = &j->run.facts, .verdict = &j->verdict, .backend = j->ops, .limits = &j->limits,
-		.facts = &j->facts, .cleanup = &j->cleanup, .run_id = j->run_id, .world_path = j->world.path,
-		.reproduce = j->reproduce, .events_name = j->store.events, .guest_sha256 = j->guest_sha256, .seed = j->world.seed,
-		.started_unix_ms = j->started_unix_ms, .ended_unix_ms = j->started_unix_ms + took_ms, .duration_ms = took_ms,
+		.world = &j->world,
+		.stage = &j->stage,
+		.cred = &j->cred,
+		.redact = j->redact,
+		.evidence = &j->evidence,
+		.checks = &j->checks,
+		.run = &j->run.facts,
+		.verdict = &j->verdict,
+		.backend = j->ops,
+		.limits = &j->limits,
+		.facts = &j->facts,
+		.cleanup = &j->cleanup,
+		.run_id = j->run_id,
+		.world_path = j->world.path,
+		.reproduce = j->reproduce,
+		.events_name = j->store.events,
+		.guest_sha256 = j->guest_sha256,
+		.seed = j->world.seed,
+		.started_unix_ms = j->started_unix_ms,
+		.ended_unix_ms = j->started_unix_ms + took_ms,
+		.duration_ms = took_ms,
 	};
 	FILE *f = store_temporary(&j->store);
 	int rc;

@@ -24,15 +24,15 @@ struct job_options {
 	const char *world, *runtime, *receipt, *node; /* NULL: default */
 	bool seed_given, json, quiet;
 	uint64_t seed;
-	uint32_t timeout_ms;         /* 0: the world's */
+	uint32_t timeout_ms; /* 0: the world's */
 };
-struct job {                         /* large: static storage */
+struct job { /* large: static storage */
 	struct job_options o;
 	const struct backend_ops *ops;
-	const uint8_t *guest;        /* the image; borrowed */
+	const uint8_t *guest; /* the image; borrowed */
 	size_t guest_len;
 	char guest_sha256[65];
-	bool sandbox, staged, made;  /* made: store, spool, evidence exist: a receipt will be written */
+	bool sandbox, staged, made; /* made: store, spool, evidence exist: a receipt will be written */
 
 	struct world world;
 	struct stage stage;
@@ -50,7 +50,7 @@ struct job {                         /* large: static storage */
 	struct backend *backend;
 	struct facts facts;
 	struct cleanup cleanup;
-	bool opening;                /* the backend's open was called and may have made something */
+	bool opening; /* the backend's open was called and may have made something */
 	char run_id[UUID_TEXT_LEN + 1];
 	char reproduce[1024];
 	uint64_t start_ms, started_unix_ms;

@@ -23,7 +23,8 @@ put_exec(struct job *j, struct loop *l, char *why)
 	if (!exec || !buf)
 		goto out;
 	r = -EMSGSIZE;
-	cJSON_ArrayForEach(arg, j->world.command) {
+	cJSON_ArrayForEach(arg, j->world.command)
+	{
 		if (exec->argc == PLAN_ARGS_MAX)
 			goto out;
 		exec->argv[exec->argc++] = arg->valuestring;
@@ -85,7 +86,8 @@ fill_policy(struct job *j, struct plan_policy *p)
 	for (i = 0; i < w->services_len; i++) {
 		p->services[p->services_len].port = w->services[i].port;
 		memcpy(p->services[p->services_len].address, w->services[i].address, 4);
-		cJSON_ArrayForEach(host, w->services[i].hosts) {
+		cJSON_ArrayForEach(host, w->services[i].hosts)
+		{
 			if (!j->sandbox || p->hosts_len == PLAN_HOSTS_MAX || !host->valuestring)
 				continue; /* local has no names: only injected addresses */
 			p->hosts[p->hosts_len].service = p->services_len;
@@ -169,7 +171,9 @@ static int
 put_entry(struct job *j, struct loop *l, size_t i, char *why)
 {
 	const struct stage_entry *e = &j->stage.entries[i];
-	struct plan_file f = { .kind = e->kind, .mode = e->mode, .size = e->size, .path = e->path, .target = e->target };
+	struct plan_file f = {
+		.kind = e->kind, .mode = e->mode, .size = e->size, .path = e->path, .target = e->target
+	};
 	uint8_t buf[2 * BUNDLE_PATH_MAX + 128];
 	struct diag d = { 0 };
 	struct writer w;
@@ -196,7 +200,8 @@ job_bundle(void *arg, struct loop *l, char why[static 320])
 	size_t i;
 	int r;
 
-	if ((r = put_exec(j, l, why)) < 0 || (r = put_policy(j, l, why)) < 0 || (r = put_gate(j, l)) < 0 || (r = put_twins(j, l)) < 0)
+	if ((r = put_exec(j, l, why)) < 0 || (r = put_policy(j, l, why)) < 0 || (r = put_gate(j, l)) < 0 ||
+	    (r = put_twins(j, l)) < 0)
 		return r;
 	for (i = 0; i < j->stage.entries_len; i++)
 		if ((r = put_entry(j, l, i, why)) < 0)

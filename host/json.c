@@ -104,7 +104,8 @@ row(const struct cJSON *rows, const char *name, bool ids)
 	size_t i;
 
 	if (ids) {
-		cJSON_ArrayForEach(r, rows) {
+		cJSON_ArrayForEach(r, rows)
+		{
 			const cJSON *id = json_get(r, "id");
 			char text[32];
 

@@ -19,7 +19,7 @@
 
 /* Touched by the handlers. */
 static int signal_pipe[2] = { -1, -1 };
-static pid_t signal_owner;                /* a forked child must not write into our pipe, nor jump */
+static pid_t signal_owner;                    /* a forked child must not write into our pipe, nor jump */
 static volatile sig_atomic_t signals_pending; /* came and not yet taken */
 static volatile sig_atomic_t guard_active;
 static sigjmp_buf guard_jump;
@@ -111,7 +111,8 @@ loop_signal_take(void)
 static void
 alarm_set(unsigned ms)
 {
-	struct itimerval t = { .it_value = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000) * 1000 } };
+	struct itimerval t = { .it_value = { .tv_sec = (time_t)(ms / 1000),
+					     .tv_usec = (suseconds_t)(ms % 1000) * 1000 } };
 
 	setitimer(ITIMER_REAL, &t, NULL);
 }
@@ -260,7 +261,8 @@ take_bytes(struct loop *l, const uint8_t *data, size_t len)
 		if (r < 0) {
 			char why[256];
 
-			snprintf(why, sizeof(why), "guest sent a broken stream: %s", l->receiver.problem ? l->receiver.problem : "?");
+			snprintf(why, sizeof(why), "guest sent a broken stream: %s",
+				 l->receiver.problem ? l->receiver.problem : "?");
 			ev = (struct run_event){ .kind = RUN_EV_BAD, .why = why };
 			loop_event(l, &ev);
 			return;
@@ -269,7 +271,8 @@ take_bytes(struct loop *l, const uint8_t *data, size_t len)
 		len -= used;
 		if (r == 0)
 			return;
-		evidence_frame(l->evidence, &f, &l->receiver.chain, &l->receiver.chain_before, loop_now_ms() - l->start_ms, &ev);
+		evidence_frame(l->evidence, &f, &l->receiver.chain, &l->receiver.chain_before,
+			       loop_now_ms() - l->start_ms, &ev);
 		heard = (struct run_event){ .kind = RUN_EV_HEARD, .ok = f.type != FRAME_PONG && f.type != FRAME_LOG };
 		loop_event(l, &heard);
 		if (ev.kind != RUN_EV_HEARD)

@@ -50,7 +50,8 @@ explain(const struct check_result *c)
 }
 
 void
-progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms, const char *receipt)
+progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
+		 const char *receipt)
 {
 	const char *paint = colour(v->status), *plain = *paint ? "\033[0m" : "";
 	bool judged = v->status == STATUS_PASSED || v->status == STATUS_FAILED;
@@ -63,11 +64,12 @@ progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandb
 	escape_text(receipt ? receipt : "none", receipt ? strlen(receipt) : 4, place, sizeof(place));
 	if (judged)
 		n = snprintf(line, sizeof(line), "%s%s%s%s  %zu of %zu checks  (%.2f s)  receipt: %s\n", paint,
-			     run_status_name(v->status), plain, v->status == STATUS_PASSED && !sandbox ? ", not sandboxed" : "", held,
-			     c->results_len, (double)took_ms / 1000, place);
-	else
-		n = snprintf(line, sizeof(line), "%s%s%s  %s  (%.2f s)  receipt: %s\n", paint, run_status_name(v->status), plain, why,
+			     run_status_name(v->status), plain,
+			     v->status == STATUS_PASSED && !sandbox ? ", not sandboxed" : "", held, c->results_len,
 			     (double)took_ms / 1000, place);
+	else
+		n = snprintf(line, sizeof(line), "%s%s%s  %s  (%.2f s)  receipt: %s\n", paint,
+			     run_status_name(v->status), plain, why, (double)took_ms / 1000, place);
 	ignored = write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	(void)ignored;
 	for (i = 0; judged && i < c->results_len; i++)

@@ -12,12 +12,12 @@
 
 struct progress {
 	bool quiet;
-	uint64_t last_ms;        /* when the last line was printed, monotonic */
+	uint64_t last_ms; /* when the last line was printed, monotonic */
 };
 /* "  PHASE      TEXT      N ms", the time since the last line. */
 void progress_line(struct progress *p, const char *phase, const char *format, ...)
 	__attribute__((format(printf, 3, 4), nonnull));
 /* The verdict line and the explanations.  Colour only on a terminal without NO_COLOR. */
-void progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms, const char *receipt)
-	__attribute__((nonnull(1, 2)));
+void progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
+		      const char *receipt) __attribute__((nonnull(1, 2)));
 #endif

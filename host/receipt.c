@@ -332,21 +332,33 @@ limits_part(struct emit *e, const struct receipt *r)
 
 	emit_open(e, "limits", '[');
 	if (!sandbox) {
-		emit_text(e, NULL, "The workflow ran directly on this machine: nothing kept it from the network, from files or from other "
-				   "processes, and nothing here says what it did there.");
-		emit_text(e, NULL, "Only calls to the declared services are recorded; a program that ignores the injected addresses is not seen.");
+		emit_text(
+			e, NULL,
+			"The workflow ran directly on this machine: nothing kept it from the network, from files or from other "
+			"processes, and nothing here says what it did there.");
+		emit_text(
+			e, NULL,
+			"Only calls to the declared services are recorded; a program that ignores the injected addresses is not seen.");
 	} else {
-		emit_text(e, NULL, "The boundary is as strong as the kernel that enforces it: a flaw in the kernel is not covered.");
-		emit_text(e, NULL, "The evidence of the boundary comes from the sandbox itself; the host compares it with its own rules but "
-				   "does not see the kernel.");
+		emit_text(
+			e, NULL,
+			"The boundary is as strong as the kernel that enforces it: a flaw in the kernel is not covered.");
+		emit_text(
+			e, NULL,
+			"The evidence of the boundary comes from the sandbox itself; the host compares it with its own rules but "
+			"does not see the kernel.");
 		if (r->evidence->opening && !r->evidence->gate.inner_room)
 			emit_text(e, NULL, "No inner room could be made: one lock held, not two.");
 	}
 	emit_text(e, NULL, "The services are stand-ins: that the real ones would have answered alike is not proved.");
 	emit_text(e, NULL, "One run is one schedule of events: another seed, machine or timing may end otherwise.");
-	emit_text(e, NULL, "Secrets are found as they are, in base64, URL- and JSON-escaped; a value that the workflow changed in another "
-			   "way is not recognised and not removed.");
-	emit_text(e, NULL, "The chain of frames was compared with the guest's when the run ended and cannot be recomputed from this document.");
+	emit_text(
+		e, NULL,
+		"Secrets are found as they are, in base64, URL- and JSON-escaped; a value that the workflow changed in another "
+		"way is not recognised and not removed.");
+	emit_text(
+		e, NULL,
+		"The chain of frames was compared with the guest's when the run ended and cannot be recomputed from this document.");
 	emit_text(e, NULL, "This receipt is not signed: whoever can write the file can change it.");
 	emit_close(e);
 }

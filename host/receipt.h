@@ -14,9 +14,9 @@
 #include "host/stage.h"
 #include "host/world.h"
 
-#define RECEIPT_DIFF_MAX 10000u      /* entries of state.diff */
+#define RECEIPT_DIFF_MAX 10000u /* entries of state.diff */
 
-struct receipt {                     /* all borrowed */
+struct receipt { /* all borrowed */
 	const struct world *world;
 	const struct stage *stage;
 	const struct cred *cred;

@@ -10,7 +10,8 @@
 static void
 verification(struct emit *e, const char *key, const cJSON *doc, bool accepted)
 {
-	static const char *const names[] = { "lock", "kind", "proved", "generation", "foreign_changes", "counters", "probes" };
+	static const char *const names[] = { "lock",     "kind",  "proved", "generation", "foreign_changes",
+					     "counters", "probes" };
 	const cJSON *lock;
 	size_t i;
 
@@ -21,7 +22,8 @@ verification(struct emit *e, const char *key, const cJSON *doc, bool accepted)
 	emit_open(e, key, '{');
 	emit_bool(e, "proved", accepted);
 	emit_open(e, "locks", '[');
-	cJSON_ArrayForEach(lock, json_get(doc, "locks")) {
+	cJSON_ArrayForEach(lock, json_get(doc, "locks"))
+	{
 		emit_open(e, NULL, '{');
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			emit_json(e, names[i], json_get(lock, names[i]));
@@ -40,7 +42,8 @@ locks(struct emit *e, const cJSON *doc)
 	size_t i;
 
 	emit_open(e, "locks", '[');
-	cJSON_ArrayForEach(lock, json_get(doc, "locks")) {
+	cJSON_ArrayForEach(lock, json_get(doc, "locks"))
+	{
 		emit_open(e, NULL, '{');
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			emit_json(e, names[i], json_get(lock, names[i]));
@@ -56,7 +59,9 @@ probes(struct emit *e, const cJSON *doc, const char *phase)
 	const cJSON *lock, *probe;
 
 	cJSON_ArrayForEach(lock, json_get(doc, "locks"))
-		cJSON_ArrayForEach(probe, json_get(lock, "probes")) {
+	{
+		cJSON_ArrayForEach(probe, json_get(lock, "probes"))
+		{
 			emit_open(e, NULL, '{');
 			emit_text(e, "phase", phase);
 			emit_json(e, "lock", json_get(lock, "lock"));
@@ -64,18 +69,21 @@ probes(struct emit *e, const cJSON *doc, const char *phase)
 			emit_json(e, "verdict", json_get(probe, "verdict"));
 			emit_close(e);
 		}
+	}
 }
 
 static void
 denied(struct emit *e, const cJSON *doc)
 {
-	static const char *const names[] = { "lock", "family", "protocol", "destination", "port", "uid", "owner", "count" };
+	static const char *const names[] = { "lock", "family", "protocol", "destination",
+					     "port", "uid",    "owner",    "count" };
 	const cJSON *row;
 	uint64_t ms;
 	size_t i;
 
 	emit_open(e, "denied_egress", '[');
-	cJSON_ArrayForEach(row, json_get(doc, "rows")) {
+	cJSON_ArrayForEach(row, json_get(doc, "rows"))
+	{
 		emit_open(e, NULL, '{');
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			emit_json(e, names[i], json_get(row, names[i]));

@@ -66,13 +66,15 @@ fields(struct diff *d, const char *path, const cJSON *before, const cJSON *after
 	const cJSON *v, *other;
 	char sub[1200];
 
-	cJSON_ArrayForEach(v, before) {
+	cJSON_ArrayForEach(v, before)
+	{
 		other = json_get(after, v->string);
 		join(sub, sizeof(sub), path, v->string);
 		if (!json_equal(v, other))
 			entry(d, sub, v, other);
 	}
-	cJSON_ArrayForEach(v, after) {
+	cJSON_ArrayForEach(v, after)
+	{
 		join(sub, sizeof(sub), path, v->string);
 		if (!json_get(before, v->string))
 			entry(d, sub, NULL, v);
@@ -123,11 +125,13 @@ service(struct diff *d, const cJSON *before, const cJSON *after)
 	const cJSON *v;
 	char path[300];
 
-	cJSON_ArrayForEach(v, before) {
+	cJSON_ArrayForEach(v, before)
+	{
 		join(path, sizeof(path), "", v->string);
 		rows(d, path, v, json_get(after, v->string));
 	}
-	cJSON_ArrayForEach(v, after) {
+	cJSON_ArrayForEach(v, after)
+	{
 		join(path, sizeof(path), "", v->string);
 		if (!json_get(before, v->string))
 			rows(d, path, NULL, v);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_MIN 4u               /* bytes; shorter base64 fragments would hit innocent text */
+#define PATTERN_MIN 4u /* bytes; shorter base64 fragments would hit innocent text */
 #define PATTERNS_MAX 8192u
-#define FORM_MAX 8192u               /* bytes of one escaped form */
+#define FORM_MAX 8192u /* bytes of one escaped form */
 
 struct pattern {
 	uint8_t *bytes;
@@ -18,9 +18,9 @@ struct pattern {
 	char name[64];
 };
 struct redact {
-	struct pattern *patterns;    /* longest first, so that the first hit is the longest */
+	struct pattern *patterns; /* longest first, so that the first hit is the longest */
 	size_t len, size, longest;
-	uint8_t first[8192];         /* bit per value of the first two bytes (one-byte patterns set all 256) */
+	uint8_t first[8192]; /* bit per value of the first two bytes (one-byte patterns set all 256) */
 };
 
 struct redact *

@@ -8,27 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REDACT_PIECE 65536u          /* bytes worked on at a time */
+#define REDACT_PIECE 65536u /* bytes worked on at a time */
 
-struct redact;                       /* the patterns of a run; owned by the caller, redact_free */
+struct redact; /* the patterns of a run; owned by the caller, redact_free */
 /* Receives redacted bytes in order; 0 or -errno, which ends the stream. */
 typedef int redact_sink(void *arg, const void *data, size_t len);
 
-struct redact *redact_new(void);     /* NULL: no memory */
-void redact_free(struct redact *r);  /* wipes; NULL accepted */
+struct redact *redact_new(void);    /* NULL: no memory */
+void redact_free(struct redact *r); /* wipes; NULL accepted */
 /* Adds all forms of a value.  An empty value is ignored.  0 or -ENOMEM. */
-int redact_add(struct redact *r, const char *name, const char *value, size_t len) __attribute__((warn_unused_result, nonnull));
+int redact_add(struct redact *r, const char *name, const char *value, size_t len)
+	__attribute__((warn_unused_result, nonnull));
 
 struct redact_stream {
-	const struct redact *r;      /* borrowed; NULL: nothing is replaced */
+	const struct redact *r; /* borrowed; NULL: nothing is replaced */
 	redact_sink *sink;
 	void *arg;
-	uint8_t *buf;                /* private: what could still become a match, then the piece */
-	size_t have, size;           /* private */
+	uint8_t *buf;      /* private: what could still become a match, then the piece */
+	size_t have, size; /* private */
 };
 int redact_stream_init(struct redact_stream *s, const struct redact *r, redact_sink *sink, void *arg)
 	__attribute__((warn_unused_result, nonnull(1, 3)));
-int redact_stream_add(struct redact_stream *s, const void *data, size_t len) __attribute__((warn_unused_result, nonnull(1)));
+int redact_stream_add(struct redact_stream *s, const void *data, size_t len)
+	__attribute__((warn_unused_result, nonnull(1)));
 /* Hands on what was held back.  The stream can be used again afterwards. */
 int redact_stream_finish(struct redact_stream *s) __attribute__((warn_unused_result, nonnull));
 void redact_stream_wipe(struct redact_stream *s) __attribute__((nonnull));

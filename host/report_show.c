@@ -29,7 +29,6 @@ text(const cJSON *o, const char *name)
 	return s ? s : "-";
 }
 
-
 /* Bytes of s that fill at most room columns, preferably up to a space. */
 static size_t
 fitting(const char *s, size_t room)
@@ -51,8 +50,7 @@ fitting(const char *s, size_t room)
 }
 
 /* A label of at most 12 columns, then text wrapped beneath itself. */
-static void __attribute__((format(printf, 3, 4)))
-field(struct page *p, const char *label, const char *format, ...)
+static void __attribute__((format(printf, 3, 4))) field(struct page *p, const char *label, const char *format, ...)
 {
 	char raw[2400], shown[4096];
 	const char *at = shown, *lead = label;
@@ -83,7 +81,9 @@ paint(const struct page *p, const char *status)
 {
 	if (!p->colour)
 		return "";
-	return strcmp(status, "passed") == 0 ? "\033[1;32m" : strcmp(status, "failed") == 0 ? "\033[1;31m" : "\033[1;33m";
+	return strcmp(status, "passed") == 0   ? "\033[1;32m"
+	       : strcmp(status, "failed") == 0 ? "\033[1;31m"
+					       : "\033[1;33m";
 }
 
 static void
@@ -102,8 +102,8 @@ head(struct page *p, const cJSON *r)
 	field(p, "why", "%.1500s", text(r, "why"));
 	field(p, "world", "%.300s, seed %" PRIu64, text(json_get(run, "world"), "name"), seed);
 	field(p, "run", "%.60s, %.40s, %.2f s", text(run, "id"), text(run, "started"), (double)took / 1000);
-	field(p, "runtime", "%.60s, node %.40s, kernel %.100s", text(runtime, "backend"), text(json_get(runtime, "node"), "version"),
-	      text(runtime, "kernel"));
+	field(p, "runtime", "%.60s, node %.40s, kernel %.100s", text(runtime, "backend"),
+	      text(json_get(runtime, "node"), "version"), text(runtime, "kernel"));
 	field(p, "again", "%.1500s", text(run, "reproduce"));
 }
 
@@ -119,11 +119,13 @@ boundary(struct page *p, const cJSON *b)
 	}
 	field(p, "boundary", "%s before, %s after; %d locks, %d probes; policy %.16s",
 	      json_get_true(json_get(b, "opening"), "proved") ? "proved" : "NOT proved",
-	      json_get_true(json_get(b, "closing"), "proved") ? "proved" : "NOT proved", cJSON_GetArraySize(json_get(b, "locks")),
-	      cJSON_GetArraySize(json_get(b, "probes")), text(json_get(b, "policy"), "sha256"));
+	      json_get_true(json_get(b, "closing"), "proved") ? "proved" : "NOT proved",
+	      cJSON_GetArraySize(json_get(b, "locks")), cJSON_GetArraySize(json_get(b, "probes")),
+	      text(json_get(b, "policy"), "sha256"));
 	if (cJSON_GetArraySize(denied) == 0)
 		field(p, "denied", "nothing tried to get out");
-	cJSON_ArrayForEach(row, denied) {
+	cJSON_ArrayForEach(row, denied)
+	{
 		json_get_u64(row, "count", UINT64_MAX, &count);
 		json_get_u64(row, "port", 65535, &port);
 		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packets of %.20s", text(row, "protocol"),
@@ -137,7 +139,8 @@ checks(struct page *p, const cJSON *list)
 	const cJSON *c, *rest;
 
 	fprintf(p->f, "\nchecks\n");
-	cJSON_ArrayForEach(c, list) {
+	cJSON_ArrayForEach(c, list)
+	{
 		bool held = json_get_true(c, "held");
 
 		field(p, held ? "  held" : "  NOT HELD", "%.100s: %.600s", text(c, "id"), text(c, "expected"));
@@ -147,7 +150,9 @@ checks(struct page *p, const cJSON *list)
 		if (json_get_text(c, "because"))
 			field(p, "", "because %.600s", text(c, "because"));
 		cJSON_ArrayForEach(rest, json_get(c, "rests_on"))
+		{
 			field(p, "", "see %.200s", cJSON_IsString(rest) ? rest->valuestring : "-");
+		}
 	}
 }
 
@@ -160,7 +165,8 @@ operations(struct page *p, const cJSON *list)
 	char reply[32];
 
 	fprintf(p->f, "\noperations (%d)\n", all);
-	cJSON_ArrayForEach(op, list) {
+	cJSON_ArrayForEach(op, list)
+	{
 		if (shown++ == OPERATIONS_SHOWN)
 			break;
 		request = json_get(op, "request");
@@ -169,8 +175,8 @@ operations(struct page *p, const cJSON *list)
 		snprintf(reply, sizeof(reply), "no reply");
 		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
 			snprintf(reply, sizeof(reply), "%" PRIu64, status);
-		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.20s %.300s -> %s  (%.80s)", shown - 1, t, text(op, "service"),
-		      text(request, "method"), text(request, "target"), reply, text(op, "route"));
+		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.20s %.300s -> %s  (%.80s)", shown - 1, t,
+		      text(op, "service"), text(request, "method"), text(request, "target"), reply, text(op, "route"));
 	}
 	if (all > OPERATIONS_SHOWN)
 		field(p, "", "... and %d more in the receipt", all - OPERATIONS_SHOWN);
@@ -186,7 +192,8 @@ output(struct page *p, const cJSON *stream, const char *name)
 	json_get_u64(stream, "bytes", UINT64_MAX, &bytes);
 	if (!tail || !*tail)
 		return;
-	fprintf(p->f, "\n%s (%" PRIu64 " bytes%s)\n", name, bytes, json_get_true(stream, "truncated") ? ", TRUNCATED" : "");
+	fprintf(p->f, "\n%s (%" PRIu64 " bytes%s)\n", name, bytes,
+		json_get_true(stream, "truncated") ? ", TRUNCATED" : "");
 	len = strlen(tail);
 	line = len > TAIL_SHOWN ? tail + len - TAIL_SHOWN : tail;
 	while (((unsigned char)*line & 0xc0) == 0x80)
@@ -213,7 +220,9 @@ rest(struct page *p, const cJSON *r)
 	      json_get_true(cleanup, "confirmed") ? "" : text(cleanup, "reason"));
 	fprintf(p->f, "\nwhat this receipt does not prove\n");
 	cJSON_ArrayForEach(v, json_get(r, "limits"))
+	{
 		field(p, "", "- %.600s", cJSON_IsString(v) ? v->valuestring : "-");
+	}
 }
 
 int
@@ -232,7 +241,9 @@ report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
 	if (cJSON_GetArraySize(json_get(json_get(receipt, "state"), "diff")))
 		fprintf(f, "\nstate that changed\n");
 	cJSON_ArrayForEach(change, json_get(json_get(receipt, "state"), "diff"))
+	{
 		field(&p, "", "%.60s%.300s", text(change, "service"), text(change, "path"));
+	}
 	output(&p, json_get(outcome, "stdout"), "stdout");
 	output(&p, json_get(outcome, "stderr"), "stderr");
 	fprintf(f, "\n");

@@ -9,5 +9,6 @@ struct cJSON;
 
 /* Writes it to f in lines of at most width columns (at least 40).  colour: the terminal takes it.  Everything in the
  * receipt is foreign: bytes that a terminal would obey are escaped.  0; -EPROTO when it is not a receipt/1. */
-int report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour) __attribute__((warn_unused_result, nonnull));
+int report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
+	__attribute__((warn_unused_result, nonnull));
 #endif

@@ -14,15 +14,24 @@ const char *
 run_state_name(enum run_state s)
 {
 	switch (s) {
-	case RUN_PROVISION: return "provisioning";
-	case RUN_HELLO: return "waiting for the guest's hello";
-	case RUN_BUNDLE: return "sending the bundle";
-	case RUN_FIREWALL: return "proving the firewall";
-	case RUN_START: return "starting";
-	case RUN_RUNNING: return "running";
-	case RUN_CLOSING: return "closing";
-	case RUN_CANCELLING: return "cancelling";
-	case RUN_OVER: return "over";
+	case RUN_PROVISION:
+		return "provisioning";
+	case RUN_HELLO:
+		return "waiting for the guest's hello";
+	case RUN_BUNDLE:
+		return "sending the bundle";
+	case RUN_FIREWALL:
+		return "proving the firewall";
+	case RUN_START:
+		return "starting";
+	case RUN_RUNNING:
+		return "running";
+	case RUN_CLOSING:
+		return "closing";
+	case RUN_CANCELLING:
+		return "cancelling";
+	case RUN_OVER:
+		return "over";
 	}
 	return "?";
 }
@@ -31,12 +40,18 @@ const char *
 run_status_name(enum run_status s)
 {
 	switch (s) {
-	case STATUS_PASSED: return "passed";
-	case STATUS_FAILED: return "failed";
-	case STATUS_ABORTED: return "aborted";
-	case STATUS_CANCELLED: return "cancelled";
-	case STATUS_TIMEOUT: return "timeout";
-	case STATUS_ERROR: return "error";
+	case STATUS_PASSED:
+		return "passed";
+	case STATUS_FAILED:
+		return "failed";
+	case STATUS_ABORTED:
+		return "aborted";
+	case STATUS_CANCELLED:
+		return "cancelled";
+	case STATUS_TIMEOUT:
+		return "timeout";
+	case STATUS_ERROR:
+		return "error";
 	}
 	return "error";
 }
@@ -96,9 +111,9 @@ static unsigned
 unexpected(struct run *r, const struct run_event *e)
 {
 	static const char *const names[] = {
-		[RUN_EV_STARTED] = "a second start", [RUN_EV_HELLO] = "HELLO", [RUN_EV_SENT] = "end of the bundle",
+		[RUN_EV_STARTED] = "a second start",    [RUN_EV_HELLO] = "HELLO", [RUN_EV_SENT] = "end of the bundle",
 		[RUN_EV_OPENING] = "FIREWALL(opening)", [RUN_EV_READY] = "READY", [RUN_EV_EXIT] = "EXIT",
-		[RUN_EV_CLOSING] = "FIREWALL(closing)", [RUN_EV_END] = "END", [RUN_EV_TICK] = "?",
+		[RUN_EV_CLOSING] = "FIREWALL(closing)", [RUN_EV_END] = "END",     [RUN_EV_TICK] = "?",
 	};
 	char text[128];
 
@@ -116,7 +131,10 @@ take_signal(struct run *r, const struct run_event *e, uint64_t now_ms)
 	if (!r->facts.cause[CAUSE_SIGNAL])
 		r->facts.signal = e->value;
 	snprintf(text, sizeof(text), "%s to the host while %s",
-		 e->value == SIGINT ? "SIGINT" : e->value == SIGHUP ? "SIGHUP" : "SIGTERM", run_state_name(r->state));
+		 e->value == SIGINT   ? "SIGINT"
+		 : e->value == SIGHUP ? "SIGHUP"
+				      : "SIGTERM",
+		 run_state_name(r->state));
 	cause(r, CAUSE_SIGNAL, text);
 	if (r->state == RUN_OVER)
 		return 0;
@@ -175,16 +193,22 @@ take_end(struct run *r, const struct run_event *e)
 	f->ended = true;
 	f->whole = e->ok;
 	switch (e->value) {
-	case END_OK: break;
-	case END_FIREWALL: /* a FAIL before it said why */
-		cause(r, CAUSE_FIREWALL, f->cause[CAUSE_ERROR] ? f->why[CAUSE_ERROR] : "the guest ended the run because of the firewall");
+	case END_OK:
 		break;
-	case END_TIMEOUT: cause(r, CAUSE_TIMEOUT, "the guest's deadline ended the run"); break;
+	case END_FIREWALL: /* a FAIL before it said why */
+		cause(r, CAUSE_FIREWALL,
+		      f->cause[CAUSE_ERROR] ? f->why[CAUSE_ERROR] : "the guest ended the run because of the firewall");
+		break;
+	case END_TIMEOUT:
+		cause(r, CAUSE_TIMEOUT, "the guest's deadline ended the run");
+		break;
 	case END_CANCELLED:
 		if (!f->cause[CAUSE_SIGNAL] && !f->cause[CAUSE_TIMEOUT])
 			cause(r, CAUSE_ERROR, "the guest ended the run as cancelled, which nobody asked for");
 		break;
-	default: cause(r, CAUSE_ERROR, "the guest ended the run as failed"); break;
+	default:
+		cause(r, CAUSE_ERROR, "the guest ended the run as failed");
+		break;
 	}
 	if (!e->ok)
 		cause(r, CAUSE_ERROR, e->why ? e->why : "the record is not whole");

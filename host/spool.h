@@ -11,10 +11,10 @@
 #include "host/redact.h"
 #include "proto/frame.h"
 
-#define SPOOL_BYTES_MAX (1ull << 30)   /* of the file; what comes later is counted as lost, never silently */
+#define SPOOL_BYTES_MAX (1ull << 30) /* of the file; what comes later is counted as lost, never silently */
 #define SPOOL_BUFFER 65536u
 
-struct spool_place {                   /* of the JSON value of one event, redacted */
+struct spool_place { /* of the JSON value of one event, redacted */
 	uint64_t offset;
 	uint64_t len;
 };
@@ -24,10 +24,10 @@ struct spool {
 	uint64_t bytes, records, lost; /* lost: events that did not fit */
 	uint64_t max;                  /* SPOOL_BYTES_MAX, less in tests */
 	uint8_t chain[32];
-	int error;                     /* the first -errno of a write: sticks, the run is an error */
-	struct sha256 line;            /* private: of the line being written */
-	size_t have;                   /* private */
-	uint8_t buf[SPOOL_BUFFER];     /* private */
+	int error;                 /* the first -errno of a write: sticks, the run is an error */
+	struct sha256 line;        /* private: of the line being written */
+	size_t have;               /* private */
+	uint8_t buf[SPOOL_BUFFER]; /* private */
 };
 /* fd is moved: opened for reading and writing, empty. */
 void spool_init(struct spool *s, int fd, const struct redact *r) __attribute__((nonnull(1)));
@@ -41,7 +41,8 @@ int spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *k
 int spool_bytes(struct spool *s, const char *event, uint64_t t_ms, const uint8_t *data, size_t len)
 	__attribute__((warn_unused_result, nonnull(1, 2, 4)));
 /* Reads place into a new NUL-terminated buffer.  0 or -errno. */
-int spool_read(struct spool *s, const struct spool_place *place, char **out) __attribute__((warn_unused_result, nonnull));
+int spool_read(struct spool *s, const struct spool_place *place, char **out)
+	__attribute__((warn_unused_result, nonnull));
 int spool_flush(struct spool *s) __attribute__((warn_unused_result, nonnull)); /* to the kernel */
 int spool_sync(struct spool *s) __attribute__((warn_unused_result, nonnull));  /* to the disk */
 void spool_wipe(struct spool *s) __attribute__((nonnull));                     /* closes; the file stays */

@@ -151,7 +151,9 @@ for_file(struct store *s, const char *file)
 		return -EINVAL;
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(s->path, sizeof(s->path), "%s", file);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 static int
@@ -246,7 +248,9 @@ store_read(struct store *s)
 {
 	int fd = openat(s->dir_fd, s->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 void
@@ -290,6 +294,7 @@ latest(const char *dir, char *path, size_t size)
 
 	if (!d)
 		return -errno;
+	/* cppcheck-suppress readdirCalled; the program has one thread */
 	while ((e = readdir(d)))
 		if (is_receipt_name(e->d_name) && strcmp(e->d_name, best) > 0)
 			snprintf(best, sizeof(best), "%s", e->d_name);

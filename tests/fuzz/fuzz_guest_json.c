@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const char world[] = "{\"name\":\"payments\",\"routes\":[{\"id\":\"refund.create\"},{\"resource\":\"orders\",\"path\":\"/orders\"}]}";
+	static const char world[] =
+		"{\"name\":\"payments\",\"routes\":[{\"id\":\"refund.create\"},{\"resource\":\"orders\",\"path\":\"/orders\"}]}";
 	struct gate_want want = { .workflow_uid = 1000, .workflow_gid = 1000, .twins_uid = 991 };
 	struct world_service service = { .name = "payments" };
 	struct world w = { .services_len = 1, .services = &service };
@@ -28,10 +29,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	json = cJSON_Parse(world);
 	service.json = json;
 	switch (data[0] % 5) {
-	case 0: r = evidence_parse_hello(text, len - 1, &doc, why); break;
-	case 1: r = evidence_parse_op(&w, text, len - 1, 0, &doc, &which, &route, why); break;
-	case 2: r = evidence_parse_state(&w, 0, text, len - 1, &doc, why); break;
-	case 3: r = evidence_parse_denied(text, len - 1, &doc, why); break;
+	case 0:
+		r = evidence_parse_hello(text, len - 1, &doc, why);
+		break;
+	case 1:
+		r = evidence_parse_op(&w, text, len - 1, 0, &doc, &which, &route, why);
+		break;
+	case 2:
+		r = evidence_parse_state(&w, 0, text, len - 1, &doc, why);
+		break;
+	case 3:
+		r = evidence_parse_denied(text, len - 1, &doc, why);
+		break;
 	default:
 		doc = json_take(text, len - 1, GATE_BYTES_MAX, problem);
 		if (doc && gate_check(&g, &want, 1, doc, why) == 0 && gate_check(&g, &want, 2, doc, why) < 0)

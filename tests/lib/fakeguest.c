@@ -139,15 +139,23 @@ fake_probe(const char *what, const char *verdict, int packets)
 static cJSON *
 fake_lock(int number)
 {
-	struct fw_params p = { .lock = number == 1 ? FW_OUTER : FW_INNER, .reject = true, .log = true, .ipv6 = true,
-			       .uid_workflow = fake.workflow, .uid_twins = fake.twins };
-	static const char *const probes[] = { "tcp4 198.51.100.1:443 documentation", "udp4 198.51.100.1:53 documentation",
-		"tcp6 [2001:db8::1]:443 documentation", "udp6 [2001:db8::1]:53 documentation", "tcp4 198.51.100.53:53 resolver",
-		"udp4 198.51.100.53:53 resolver", "tcp6 [2001:db8::53]:53 resolver", "udp6 [2001:db8::53]:53 resolver",
-		"tcp4 169.254.169.254:80 metadata", "tcp6 [fd00:ec2::254]:80 metadata", "tcp6 [fe80::1%dev]:443 link-local",
-		"udp6 [fe80::1%dev]:443 link-local", "tcp4 127.0.0.11:53 forwarder", "udp4 127.0.0.11:53 forwarder" };
-	static const char *const controls[] = { "tcp4 127.0.0.1:0 loopback", "udp4 127.0.0.1:0 loopback", "tcp6 [::1]:0 loopback",
-		"udp6 [::1]:0 loopback" };
+	struct fw_params p = { .lock = number == 1 ? FW_OUTER : FW_INNER,
+			       .reject = true,
+			       .log = true,
+			       .ipv6 = true,
+			       .uid_workflow = fake.workflow,
+			       .uid_twins = fake.twins };
+	static const char *const probes[] = {
+		"tcp4 198.51.100.1:443 documentation",  "udp4 198.51.100.1:53 documentation",
+		"tcp6 [2001:db8::1]:443 documentation", "udp6 [2001:db8::1]:53 documentation",
+		"tcp4 198.51.100.53:53 resolver",       "udp4 198.51.100.53:53 resolver",
+		"tcp6 [2001:db8::53]:53 resolver",      "udp6 [2001:db8::53]:53 resolver",
+		"tcp4 169.254.169.254:80 metadata",     "tcp6 [fd00:ec2::254]:80 metadata",
+		"tcp6 [fe80::1%dev]:443 link-local",    "udp6 [fe80::1%dev]:443 link-local",
+		"tcp4 127.0.0.11:53 forwarder",         "udp4 127.0.0.11:53 forwarder"
+	};
+	static const char *const controls[] = { "tcp4 127.0.0.1:0 loopback", "udp4 127.0.0.1:0 loopback",
+						"tcp6 [::1]:0 loopback", "udp6 [::1]:0 loopback" };
 	cJSON *lock = cJSON_CreateObject(), *params, *binding, *list;
 	char *text = malloc(FW_TEXT_MAX);
 	size_t i;
@@ -242,14 +250,17 @@ send_json(uint8_t type, const uint8_t *prefix, size_t prefix_len, const cJSON *d
 static void
 send_firewall(uint8_t phase)
 {
-	cJSON *doc = fake_evidence(1000, 1000, 991), *lock = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "locks"), 0), *f;
+	cJSON *doc = fake_evidence(1000, 1000, 991), *lock = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "locks"), 0),
+	      *f;
 
 	if (phase == 1 && is("opening-unproved"))
 		cJSON_ReplaceItemInObject(lock, "proved", cJSON_CreateFalse());
 	if (phase == 1 && is("opening-unknown"))
-		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cJSON_GetObjectItem(lock, "probes"), 0), "verdict", cJSON_CreateString("UNKNOWN"));
+		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cJSON_GetObjectItem(lock, "probes"), 0), "verdict",
+					  cJSON_CreateString("UNKNOWN"));
 	if (phase == 2 && is("closing-fail"))
-		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cJSON_GetObjectItem(lock, "probes"), 0), "verdict", cJSON_CreateString("FAIL"));
+		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cJSON_GetObjectItem(lock, "probes"), 0), "verdict",
+					  cJSON_CreateString("FAIL"));
 	if (phase == 1 && is("opening-failure")) {
 		f = cJSON_CreateObject();
 		cJSON_AddStringToObject(f, "step", "install");
@@ -280,9 +291,13 @@ send_state(uint8_t phase)
 
 	if (phase == 2 && is("no-final-state"))
 		return;
-	n = snprintf(body + 2, sizeof(body) - 2, "{\"service\":\"%s\",\"collections\":{\"charges\":[{\"id\":\"ch_1\",\"refunded\":%d}],"
-		     "\"refunds\":[%s]}}", is("state-service") ? "other" : "payments", phase == 1 ? 0 : 4200,
-		     phase == 1 ? "" : is("refund-twice") ? "{\"id\":\"re_1\"},{\"id\":\"re_2\"}" : "{\"id\":\"re_1\"}");
+	n = snprintf(body + 2, sizeof(body) - 2,
+		     "{\"service\":\"%s\",\"collections\":{\"charges\":[{\"id\":\"ch_1\",\"refunded\":%d}],"
+		     "\"refunds\":[%s]}}",
+		     is("state-service") ? "other" : "payments", phase == 1 ? 0 : 4200,
+		     phase == 1           ? ""
+		     : is("refund-twice") ? "{\"id\":\"re_1\"},{\"id\":\"re_2\"}"
+					  : "{\"id\":\"re_1\"}");
 	body[0] = (char)phase;
 	body[1] = (char)(is("state-index") ? 7 : 0);
 	fake_send(FRAME_STATE, body, (size_t)n + 2);
@@ -294,14 +309,17 @@ send_op(void)
 	static const char digest[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 	char body[1200];
 
-	snprintf(body, sizeof(body),
-		 "{\"n\":%llu,\"t_ms\":5,\"service\":\"%s\",\"kind\":\"http\",\"conn\":1,\"route\":%s,\"request\":{\"method\":\"POST\","
-		 "\"target\":\"/refunds\",\"headers\":{\"authorization\":\"Bearer %s\"},\"body\":{\"bytes\":2,\"sha256\":\"%s\"}},\"key\":null,"
-		 "\"idempotency\":null,\"resend_of\":null,\"effects\":[{\"create\":\"/refunds/re_1\"}],\"reply\":{\"status\":201,\"bytes\":2,"
-		 "\"sha256\":\"%s\"},\"fault\":null,\"views\":{\"service\":\"applied\",\"client\":\"told-ok\"},\"nearest\":null,\"unmatched\":%s}",
-		 (unsigned long long)fake.ops + (is("op-number") ? 1 : 0), is("op-service") ? "other" : "payments",
-		 is("unmatched") ? "null" : is("op-route") ? "\"nowhere\"" : "\"refund.create\"", fake.secret, digest, digest,
-		 is("unmatched") ? "true" : "false");
+	snprintf(
+		body, sizeof(body),
+		"{\"n\":%llu,\"t_ms\":5,\"service\":\"%s\",\"kind\":\"http\",\"conn\":1,\"route\":%s,\"request\":{\"method\":\"POST\","
+		"\"target\":\"/refunds\",\"headers\":{\"authorization\":\"Bearer %s\"},\"body\":{\"bytes\":2,\"sha256\":\"%s\"}},\"key\":null,"
+		"\"idempotency\":null,\"resend_of\":null,\"effects\":[{\"create\":\"/refunds/re_1\"}],\"reply\":{\"status\":201,\"bytes\":2,"
+		"\"sha256\":\"%s\"},\"fault\":null,\"views\":{\"service\":\"applied\",\"client\":\"told-ok\"},\"nearest\":null,\"unmatched\":%s}",
+		(unsigned long long)fake.ops + (is("op-number") ? 1 : 0), is("op-service") ? "other" : "payments",
+		is("unmatched")  ? "null"
+		: is("op-route") ? "\"nowhere\""
+				 : "\"refund.create\"",
+		fake.secret, digest, digest, is("unmatched") ? "true" : "false");
 	if (is("op-json"))
 		snprintf(body, sizeof(body), "{\"n\":0,");
 	send_text(FRAME_OP, body);
@@ -313,10 +331,15 @@ send_denied(int workflow)
 {
 	char body[600];
 
-	snprintf(body, sizeof(body), "{\"total\":{\"workflow\":%d,\"twins\":0,\"others\":0,\"kernel\":0,\"postrouting\":0,\"closed\":0},\"recorded\":%d,"
-		 "\"unrecorded\":0,\"lossy\":false,\"rows\":[%s]}", workflow, workflow,
-		 workflow ? "{\"lock\":2,\"family\":4,\"protocol\":\"tcp\",\"destination\":\"203.0.113.9\",\"port\":443,\"uid\":1000,"
-			    "\"owner\":\"workflow\",\"count\":1,\"first_ms\":1,\"last_ms\":2}" : "");
+	snprintf(
+		body, sizeof(body),
+		"{\"total\":{\"workflow\":%d,\"twins\":0,\"others\":0,\"kernel\":0,\"postrouting\":0,\"closed\":0},\"recorded\":%d,"
+		"\"unrecorded\":0,\"lossy\":false,\"rows\":[%s]}",
+		workflow, workflow,
+		workflow
+			? "{\"lock\":2,\"family\":4,\"protocol\":\"tcp\",\"destination\":\"203.0.113.9\",\"port\":443,\"uid\":1000,"
+			  "\"owner\":\"workflow\",\"count\":1,\"first_ms\":1,\"last_ms\":2}"
+			: "");
 	send_text(FRAME_DENIED, body);
 }
 
@@ -492,8 +515,11 @@ fakeguest_main(int in, int out, const char *script, const uint8_t *image, size_t
 	if (is("other-guest"))
 		digest[0] ^= 1;
 	sha256_hex(digest, hex);
-	snprintf(hello, sizeof(hello), "{\"version\":1,\"guest\":{\"version\":\"0.1.0\",\"sha256\":\"%s\"},\"kernel\":\"6.1\",\"arch\":\"x86_64\","
-		 "\"node\":null,\"features\":[\"inner-room\"]}", hex);
+	snprintf(
+		hello, sizeof(hello),
+		"{\"version\":1,\"guest\":{\"version\":\"0.1.0\",\"sha256\":\"%s\"},\"kernel\":\"6.1\",\"arch\":\"x86_64\","
+		"\"node\":null,\"features\":[\"inner-room\"]}",
+		hex);
 	if (is("hello-garbage"))
 		snprintf(hello, sizeof(hello), "[1,2");
 	send_text(FRAME_HELLO, hello);
@@ -518,7 +544,10 @@ fakeguest_main(int in, int out, const char *script, const uint8_t *image, size_t
 			return 1;
 	send_text(FRAME_READY, "");
 	workflow();
-	send_exit(fake.cancelled ? ENDED_CANCEL : is("run-deadline") ? ENDED_RUN_DEADLINE : is("twins-died") ? ENDED_TWINS : ENDED_ITSELF);
+	send_exit(fake.cancelled       ? ENDED_CANCEL
+		  : is("run-deadline") ? ENDED_RUN_DEADLINE
+		  : is("twins-died")   ? ENDED_TWINS
+				       : ENDED_ITSELF);
 	send_state(2);
 	if (!is("no-closing"))
 		send_firewall(2);

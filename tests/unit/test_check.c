@@ -75,16 +75,28 @@ streams(void)
 		const char *json, *output;
 		bool held;
 	} all[] = {
-		{ "{\"equals\":\"done\\n\"}", "done\n", true }, { "{\"equals\":\"done\\n\"}", "done", false }, { "{\"equals\":\"done\"}", "done\n", false },
-		{ "{\"equals\":\"\"}", "", true }, { "{\"equals\":\"\"}", "x", false }, { "{\"equals\":\"done\"}", "dine", false },
-		{ "{\"contains\":\"aab\"}", "aaaab", true }, { "{\"contains\":\"abab\"}", "abaabab", true }, { "{\"contains\":\"abc\"}", "ababab", false },
-		{ "{\"contains\":\"x\\ny\"}", "1x\ny2", true }, { "{\"matches\":\"^re_[0-9]+$\"}", "a\nre_17\nb", true },
-		{ "{\"matches\":\"^re_[0-9]+$\"}", "xre_17\nre_x\n", false }, { "{\"matches\":\"b$\"}", "a\nb", true },
-		{ "{\"matches\":\"a.*b\"}", "a\nb\n", false }, { "{\"json\":{\"pointer\":\"/a/1\",\"equals\":7}}", "{\"a\":[1,7]}\n", true },
+		{ "{\"equals\":\"done\\n\"}", "done\n", true },
+		{ "{\"equals\":\"done\\n\"}", "done", false },
+		{ "{\"equals\":\"done\"}", "done\n", false },
+		{ "{\"equals\":\"\"}", "", true },
+		{ "{\"equals\":\"\"}", "x", false },
+		{ "{\"equals\":\"done\"}", "dine", false },
+		{ "{\"contains\":\"aab\"}", "aaaab", true },
+		{ "{\"contains\":\"abab\"}", "abaabab", true },
+		{ "{\"contains\":\"abc\"}", "ababab", false },
+		{ "{\"contains\":\"x\\ny\"}", "1x\ny2", true },
+		{ "{\"matches\":\"^re_[0-9]+$\"}", "a\nre_17\nb", true },
+		{ "{\"matches\":\"^re_[0-9]+$\"}", "xre_17\nre_x\n", false },
+		{ "{\"matches\":\"b$\"}", "a\nb", true },
+		{ "{\"matches\":\"a.*b\"}", "a\nb\n", false },
+		{ "{\"json\":{\"pointer\":\"/a/1\",\"equals\":7}}", "{\"a\":[1,7]}\n", true },
 		{ "{\"json\":{\"pointer\":\"\",\"equals\":{\"b\":1,\"a\":2}}}", "{\"a\":2, \"b\":1}", true },
-		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":null}}", "{\"a\":null}", true }, { "{\"json\":{\"pointer\":\"/b\",\"equals\":null}}", "{\"a\":null}", false },
-		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1} trailing", false }, { "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "", false },
-		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1,\"a\":1}", false }, { "{}", "x", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":null}}", "{\"a\":null}", true },
+		{ "{\"json\":{\"pointer\":\"/b\",\"equals\":null}}", "{\"a\":null}", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1} trailing", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "", false },
+		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1,\"a\":1}", false },
+		{ "{}", "x", false },
 	};
 	size_t i, cut;
 	bool held;
@@ -93,7 +105,8 @@ streams(void)
 		for (cut = 1; cut < 9; cut += 7) {
 			reset();
 			held = holds(CHECK_STDOUT, all[i].json, all[i].output, cut, NULL);
-			if (!ok(held == all[i].held, "stdout %s over %zu bytes in pieces of %zu", all[i].json, strlen(all[i].output), cut))
+			if (!ok(held == all[i].held, "stdout %s over %zu bytes in pieces of %zu", all[i].json,
+				strlen(all[i].output), cut))
 				printf("# %s\n", said);
 		}
 	facts.truncated[TRUNCATED_STDOUT] = true;
@@ -111,10 +124,14 @@ hides(void)
 		return;
 	reset();
 	ok(!holds(CHECK_STDOUT, "{\"equals\":\"x\"}",
-		  "................................................................................the key is at_test_0123456789abcdef0123456789abcdef", 7,
-		  NULL) && strstr(said, "{{secret") && !strstr(said, "at_te"), "what is said hides secrets, also where it is cut: %s", said);
-	ok(!holds(CHECK_STDOUT, "{\"json\":{\"pointer\":\"\",\"equals\":1}}", "\"at_test_0123456789abcdef0123456789abcdef\"", 7, NULL) &&
-		   !strstr(said, "at_te"), "in JSON too: %s", said);
+		  "................................................................................the key is at_test_0123456789abcdef0123456789abcdef",
+		  7, NULL) &&
+		   strstr(said, "{{secret") && !strstr(said, "at_te"),
+	   "what is said hides secrets, also where it is cut: %s", said);
+	ok(!holds(CHECK_STDOUT, "{\"json\":{\"pointer\":\"\",\"equals\":1}}",
+		  "\"at_test_0123456789abcdef0123456789abcdef\"", 7, NULL) &&
+		   !strstr(said, "at_te"),
+	   "in JSON too: %s", said);
 	redact_free(secrets);
 	secrets = NULL;
 }
@@ -150,18 +167,33 @@ calls(void)
 	static const char *const ops[] = {
 		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds?x=1\"},\"effects\":[1,2]}",
 		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds\"},\"effects\":[]}",
-		"{\"service\":\"payments\",\"route\":\"charge.get\",\"key\":null,\"request\":{\"method\":\"GET\",\"target\":\"/charges/ch_1\"},\"effects\":[]}", NULL };
+		"{\"service\":\"payments\",\"route\":\"charge.get\",\"key\":null,\"request\":{\"method\":\"GET\",\"target\":\"/charges/ch_1\"},\"effects\":[]}",
+		NULL
+	};
 	static const struct {
 		const char *json;
 		bool held;
 	} all[] = {
-		{ "{\"route\":\"refund.create\",\"exactly\":2}", true }, { "{\"route\":\"refund.create\",\"exactly\":1}", false },
-		{ "{\"route\":\"refund.create\"}", true }, { "{\"route\":\"other\"}", false }, { "{\"at_least\":4}", false }, { "{\"at_least\":3}", true },
-		{ "{\"at_most\":2}", false }, { "{\"route\":\"other\",\"at_most\":2}", true }, { "{\"at_least\":1,\"at_most\":3}", true },
-		{ "{\"method\":\"GET\",\"exactly\":1}", true }, { "{\"path\":\"/refunds\",\"exactly\":2}", true }, { "{\"path\":\"/charges/{id}\",\"exactly\":1}", true },
-		{ "{\"path\":\"/charges/*\",\"exactly\":1}", true }, { "{\"path\":\"/charges\",\"exactly\":0}", true }, { "{\"path\":\"/{a}\",\"exactly\":2}", true },
-		{ "{\"count\":\"effects\",\"exactly\":2}", true }, { "{\"count\":\"keys\",\"exactly\":1}", true }, { "{\"service\":\"mail\",\"exactly\":0}", true },
-		{ "{\"route\":\"refund.create\",\"exactly\":2,\"all_equal\":\"/key\"}", true }, { "{\"exactly\":3,\"all_equal\":\"/request/method\"}", false },
+		{ "{\"route\":\"refund.create\",\"exactly\":2}", true },
+		{ "{\"route\":\"refund.create\",\"exactly\":1}", false },
+		{ "{\"route\":\"refund.create\"}", true },
+		{ "{\"route\":\"other\"}", false },
+		{ "{\"at_least\":4}", false },
+		{ "{\"at_least\":3}", true },
+		{ "{\"at_most\":2}", false },
+		{ "{\"route\":\"other\",\"at_most\":2}", true },
+		{ "{\"at_least\":1,\"at_most\":3}", true },
+		{ "{\"method\":\"GET\",\"exactly\":1}", true },
+		{ "{\"path\":\"/refunds\",\"exactly\":2}", true },
+		{ "{\"path\":\"/charges/{id}\",\"exactly\":1}", true },
+		{ "{\"path\":\"/charges/*\",\"exactly\":1}", true },
+		{ "{\"path\":\"/charges\",\"exactly\":0}", true },
+		{ "{\"path\":\"/{a}\",\"exactly\":2}", true },
+		{ "{\"count\":\"effects\",\"exactly\":2}", true },
+		{ "{\"count\":\"keys\",\"exactly\":1}", true },
+		{ "{\"service\":\"mail\",\"exactly\":0}", true },
+		{ "{\"route\":\"refund.create\",\"exactly\":2,\"all_equal\":\"/key\"}", true },
+		{ "{\"exactly\":3,\"all_equal\":\"/request/method\"}", false },
 	};
 	size_t i;
 
@@ -173,26 +205,37 @@ calls(void)
 	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.get\"}", NULL, 1, ops), "never: it did");
 	ok(holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: it did not");
 	facts.truncated[TRUNCATED_OPERATIONS] = true;
-	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: not when operations are missing");
+	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops),
+	   "never: not when operations are missing");
 }
 
 static void
 states(void)
 {
-	static const char text[] = "{\"service\":\"payments\",\"collections\":{\"charges\":[{\"id\":\"ch_1\",\"amount\":4200,\"tags\":[\"a\",\"b\"]},"
-				   "{\"id\":\"ch_2\",\"amount\":300}],\"refunds\":[],\"numbers\":[{\"id\":7,\"v\":1}]}}";
+	static const char text[] =
+		"{\"service\":\"payments\",\"collections\":{\"charges\":[{\"id\":\"ch_1\",\"amount\":4200,\"tags\":[\"a\",\"b\"]},"
+		"{\"id\":\"ch_2\",\"amount\":300}],\"refunds\":[],\"numbers\":[{\"id\":7,\"v\":1}]}}";
 	static const struct {
 		const char *json;
 		bool held;
 	} all[] = {
-		{ "\"path\":\"/refunds\",\"count\":0", true }, { "\"path\":\"/charges\",\"count\":2", true }, { "\"path\":\"/charges\",\"count\":1", false },
-		{ "\"path\":\"/charges/ch_1/amount\",\"equals\":4200", true }, { "\"path\":\"/charges/ch_1/amount\",\"equals\":\"4200\"", false },
-		{ "\"path\":\"/charges/0/amount\",\"equals\":4200", false }, { "\"path\":\"/charges/ch_3\",\"exists\":false", true },
-		{ "\"path\":\"/charges/ch_3\",\"exists\":true", false }, { "\"path\":\"/charges/ch_2\",\"exists\":true", true },
-		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4500", true }, { "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4501", false },
-		{ "\"path\":\"/charges/ch_1/tags\",\"equals\":[\"a\",\"b\"]", true }, { "\"path\":\"/charges/ch_1/tags/1\",\"equals\":\"b\"", true },
-		{ "\"path\":\"/nothing\",\"count\":0", false }, { "\"path\":\"/charges/ch_9/amount\",\"equals\":null", false },
-		{ "\"path\":\"/numbers/7/v\",\"equals\":1", true }, { "\"path\":\"/charges/ch_1/amount\",\"count\":1", false },
+		{ "\"path\":\"/refunds\",\"count\":0", true },
+		{ "\"path\":\"/charges\",\"count\":2", true },
+		{ "\"path\":\"/charges\",\"count\":1", false },
+		{ "\"path\":\"/charges/ch_1/amount\",\"equals\":4200", true },
+		{ "\"path\":\"/charges/ch_1/amount\",\"equals\":\"4200\"", false },
+		{ "\"path\":\"/charges/0/amount\",\"equals\":4200", false },
+		{ "\"path\":\"/charges/ch_3\",\"exists\":false", true },
+		{ "\"path\":\"/charges/ch_3\",\"exists\":true", false },
+		{ "\"path\":\"/charges/ch_2\",\"exists\":true", true },
+		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4500", true },
+		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4501", false },
+		{ "\"path\":\"/charges/ch_1/tags\",\"equals\":[\"a\",\"b\"]", true },
+		{ "\"path\":\"/charges/ch_1/tags/1\",\"equals\":\"b\"", true },
+		{ "\"path\":\"/nothing\",\"count\":0", false },
+		{ "\"path\":\"/charges/ch_9/amount\",\"equals\":null", false },
+		{ "\"path\":\"/numbers/7/v\",\"equals\":1", true },
+		{ "\"path\":\"/charges/ch_1/amount\",\"count\":1", false },
 	};
 	char json[300];
 	size_t i;
@@ -205,16 +248,19 @@ states(void)
 			printf("# %s\n", said);
 	}
 	state_text = NULL;
-	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"exists\":false}", NULL, 1, NULL), "state: not without a final state");
+	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"exists\":false}", NULL, 1, NULL),
+	   "state: not without a final state");
 	state_text = text;
 	facts.truncated[TRUNCATED_STATE] = true;
-	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"count\":0}", NULL, 1, NULL), "state: not when it was cut off");
+	ok(!holds(CHECK_STATE, "{\"service\":\"payments\",\"path\":\"/refunds\",\"count\":0}", NULL, 1, NULL),
+	   "state: not when it was cut off");
 }
 
 static void
 egress(void)
 {
-	cJSON *none = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":0}}"), *some = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":1}}");
+	cJSON *none = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":0}}"),
+	      *some = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":1}}");
 
 	reset();
 	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: not without a count");
@@ -246,7 +292,8 @@ built_in(void)
 	is_int(checks_finish(&c, &facts), 0, "finishes");
 	is_int((long long)c.results_len, CHECK_BUILT_IN, "four are always there");
 	for (i = 1; i < c.results_len; i++)
-		ok(!c.results[i].held && c.results[i].actual, "%s does not hold: %s", c.results[i].id, c.results[i].actual);
+		ok(!c.results[i].held && c.results[i].actual, "%s does not hold: %s", c.results[i].id,
+		   c.results[i].actual);
 	is_str(c.results[1].rests[0], "/operations/2", "it names the operation");
 	is_int((long long)checks_not_held(&c), 3, "counted");
 	checks_wipe(&c);

@@ -7,7 +7,9 @@
 #include "tests/lib/fakeguest.c"
 #include "tests/lib/tap.h"
 
-static const struct gate_want want = { .control_port = 0, .workflow_uid = 1000, .workflow_gid = 1000, .twins_uid = 991 };
+static const struct gate_want want = {
+	.control_port = 0, .workflow_uid = 1000, .workflow_gid = 1000, .twins_uid = 991
+};
 static char why[320];
 
 static int
@@ -72,39 +74,106 @@ tampered(void)
 	static const struct {
 		const char *pointer, *json;
 	} all[] = {
-		{ "/policy", NULL }, { "/policy/sha256", "\"00\"" },
-		{ "/policy/sha256", "\"0000000000000000000000000000000000000000000000000000000000000000\"" }, { "/policy/sha256", "7" },
-		{ "/inner_room", NULL }, { "/inner_room", "false" }, { "/inner_room", "\"yes\"" }, { "/locks", NULL }, { "/locks", "{}" },
-		{ "/locks", "[]" }, { "/locks/1", NULL }, { "/locks/0", NULL }, { "/locks/0", "null" }, { "/mode", "\"local\"" }, { "/mode", "1" },
-		{ "/locks/0/proved", "false" }, { "/locks/1/proved", "false" }, { "/locks/0/proved", "\"true\"" }, { "/locks/0/proved", NULL },
-		{ "/locks/0/lock", "2" }, { "/locks/0/kind", "\"inner\"" }, { "/locks/1/kind", "\"outer\"" },
-		{ "/locks/0/text", "\"\"" }, { "/locks/0/text", NULL }, { "/locks/1/text", "\"table inet agenttwin {}\"" },
+		{ "/policy", NULL },
+		{ "/policy/sha256", "\"00\"" },
+		{ "/policy/sha256", "\"0000000000000000000000000000000000000000000000000000000000000000\"" },
+		{ "/policy/sha256", "7" },
+		{ "/inner_room", NULL },
+		{ "/inner_room", "false" },
+		{ "/inner_room", "\"yes\"" },
+		{ "/locks", NULL },
+		{ "/locks", "{}" },
+		{ "/locks", "[]" },
+		{ "/locks/1", NULL },
+		{ "/locks/0", NULL },
+		{ "/locks/0", "null" },
+		{ "/mode", "\"local\"" },
+		{ "/mode", "1" },
+		{ "/locks/0/proved", "false" },
+		{ "/locks/1/proved", "false" },
+		{ "/locks/0/proved", "\"true\"" },
+		{ "/locks/0/proved", NULL },
+		{ "/locks/0/lock", "2" },
+		{ "/locks/0/kind", "\"inner\"" },
+		{ "/locks/1/kind", "\"outer\"" },
+		{ "/locks/0/text", "\"\"" },
+		{ "/locks/0/text", NULL },
+		{ "/locks/1/text", "\"table inet agenttwin {}\"" },
 		{ "/locks/0/text_sha256", "\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"" },
-		{ "/locks/0/text_sha256", NULL }, { "/locks/0/binding", NULL }, { "/locks/0/binding/text", "\"\"" },
-		{ "/locks/0/binding/sha256", "\"\"" }, { "/locks/0/params", NULL }, { "/locks/0/params/family", "\"ip\"" },
-		{ "/locks/0/params/family", "\"ip6\"" }, { "/locks/0/params/family", NULL }, { "/locks/0/params/reject", NULL },
-		{ "/locks/0/params/reject", "false" }, { "/locks/0/params/log", "false" }, { "/locks/0/params/log", "0" },
-		{ "/locks/0/params/ipv6", NULL }, { "/locks/0/params/uid_workflow", "0" }, { "/locks/0/params/uid_workflow", "1001" },
-		{ "/locks/0/params/uid_twins", "1000" }, { "/locks/0/params/uid_twins", "-1" }, { "/locks/0/params/control_port", "49983" },
-		{ "/locks/0/params/control_port", "0.5" }, { "/locks/0/params/closed", NULL },
-		{ "/locks/0/params/closed", "[{\"protocol\":\"tcp\",\"port\":22}]" }, { "/locks/0/params/closed", "[{\"protocol\":\"sctp\",\"port\":22}]" },
-		{ "/locks/0/params/closed", "[{\"protocol\":\"tcp\",\"port\":70000}]" }, { "/locks/0/params/own", "[\"10.0.0.1\"]" },
-		{ "/locks/0/params/own", "[\"169.254.169.254\"]" }, { "/locks/0/params/own", "[\"0.0.0.0\"]" }, { "/locks/0/params/own", "[\"::\"]" },
-		{ "/locks/0/params/own", "[7]" }, { "/locks/0/params/own", "[\"1.2.3\"]" }, { "/locks/0/params/own", NULL },
-		{ "/locks/0/params/pinned", "[{\"peer\":\"10.0.0.1\",\"port\":443}]" }, { "/locks/1/params/pinned", "[{\"peer\":\"10.0.0.1\",\"port\":443}]" },
-		{ "/locks/0/params/pinned", NULL }, { "/locks/0/probes", NULL }, { "/locks/0/probes", "[]" }, { "/locks/1/probes", "[]" },
-		{ "/locks/0/probes/0/verdict", "\"FAIL\"" }, { "/locks/0/probes/0/verdict", "\"UNKNOWN\"" }, { "/locks/1/probes/3/verdict", "\"FAIL\"" },
-		{ "/locks/0/probes/0/verdict", "\"ABSENT\"" }, { "/locks/0/probes/2/verdict", "\"ABSENT\"" }, { "/locks/0/probes/0/verdict", "\"pass\"" },
-		{ "/locks/0/probes/0/verdict", NULL }, { "/locks/0/probes/0/packets", "0" }, { "/locks/0/probes/0/denied", "0" },
-		{ "/locks/0/probes/0/denied", "2" }, { "/locks/0/probes/0/escaped", "1" }, { "/locks/0/probes/0/what", "\"tcp4\"" },
-		{ "/locks/0/probes/0", NULL }, { "/locks/0/probes/1", NULL }, { "/locks/0/probes/2", NULL }, { "/locks/0/probes/3", NULL },
-		{ "/locks/0/probes/8", NULL }, { "/locks/0/probes/10", NULL }, { "/locks/0/probes/12", NULL }, { "/locks/0/probes/14", NULL },
-		{ "/locks/0/probes/14/denied", "1" }, { "/locks/0/probes/14/escaped", "1" },
-		{ "/drop", NULL }, { "/drop/uid", "0" }, { "/drop/uid", "1001" }, { "/drop/gid", "0" }, { "/drop/groups", "[27]" },
-		{ "/drop/groups", NULL }, { "/drop/capabilities", "\"cap_net_admin\"" }, { "/drop/no_new_privs", "false" }, { "/drop/no_new_privs", NULL },
-		{ "/drop/regain", "\"possible\"" }, { "/drop/filter_sha256", NULL }, { "/drop/filter_sha256", "\"\"" },
+		{ "/locks/0/text_sha256", NULL },
+		{ "/locks/0/binding", NULL },
+		{ "/locks/0/binding/text", "\"\"" },
+		{ "/locks/0/binding/sha256", "\"\"" },
+		{ "/locks/0/params", NULL },
+		{ "/locks/0/params/family", "\"ip\"" },
+		{ "/locks/0/params/family", "\"ip6\"" },
+		{ "/locks/0/params/family", NULL },
+		{ "/locks/0/params/reject", NULL },
+		{ "/locks/0/params/reject", "false" },
+		{ "/locks/0/params/log", "false" },
+		{ "/locks/0/params/log", "0" },
+		{ "/locks/0/params/ipv6", NULL },
+		{ "/locks/0/params/uid_workflow", "0" },
+		{ "/locks/0/params/uid_workflow", "1001" },
+		{ "/locks/0/params/uid_twins", "1000" },
+		{ "/locks/0/params/uid_twins", "-1" },
+		{ "/locks/0/params/control_port", "49983" },
+		{ "/locks/0/params/control_port", "0.5" },
+		{ "/locks/0/params/closed", NULL },
+		{ "/locks/0/params/closed", "[{\"protocol\":\"tcp\",\"port\":22}]" },
+		{ "/locks/0/params/closed", "[{\"protocol\":\"sctp\",\"port\":22}]" },
+		{ "/locks/0/params/closed", "[{\"protocol\":\"tcp\",\"port\":70000}]" },
+		{ "/locks/0/params/own", "[\"10.0.0.1\"]" },
+		{ "/locks/0/params/own", "[\"169.254.169.254\"]" },
+		{ "/locks/0/params/own", "[\"0.0.0.0\"]" },
+		{ "/locks/0/params/own", "[\"::\"]" },
+		{ "/locks/0/params/own", "[7]" },
+		{ "/locks/0/params/own", "[\"1.2.3\"]" },
+		{ "/locks/0/params/own", NULL },
+		{ "/locks/0/params/pinned", "[{\"peer\":\"10.0.0.1\",\"port\":443}]" },
+		{ "/locks/1/params/pinned", "[{\"peer\":\"10.0.0.1\",\"port\":443}]" },
+		{ "/locks/0/params/pinned", NULL },
+		{ "/locks/0/probes", NULL },
+		{ "/locks/0/probes", "[]" },
+		{ "/locks/1/probes", "[]" },
+		{ "/locks/0/probes/0/verdict", "\"FAIL\"" },
+		{ "/locks/0/probes/0/verdict", "\"UNKNOWN\"" },
+		{ "/locks/1/probes/3/verdict", "\"FAIL\"" },
+		{ "/locks/0/probes/0/verdict", "\"ABSENT\"" },
+		{ "/locks/0/probes/2/verdict", "\"ABSENT\"" },
+		{ "/locks/0/probes/0/verdict", "\"pass\"" },
+		{ "/locks/0/probes/0/verdict", NULL },
+		{ "/locks/0/probes/0/packets", "0" },
+		{ "/locks/0/probes/0/denied", "0" },
+		{ "/locks/0/probes/0/denied", "2" },
+		{ "/locks/0/probes/0/escaped", "1" },
+		{ "/locks/0/probes/0/what", "\"tcp4\"" },
+		{ "/locks/0/probes/0", NULL },
+		{ "/locks/0/probes/1", NULL },
+		{ "/locks/0/probes/2", NULL },
+		{ "/locks/0/probes/3", NULL },
+		{ "/locks/0/probes/8", NULL },
+		{ "/locks/0/probes/10", NULL },
+		{ "/locks/0/probes/12", NULL },
+		{ "/locks/0/probes/14", NULL },
+		{ "/locks/0/probes/14/denied", "1" },
+		{ "/locks/0/probes/14/escaped", "1" },
+		{ "/drop", NULL },
+		{ "/drop/uid", "0" },
+		{ "/drop/uid", "1001" },
+		{ "/drop/gid", "0" },
+		{ "/drop/groups", "[27]" },
+		{ "/drop/groups", NULL },
+		{ "/drop/capabilities", "\"cap_net_admin\"" },
+		{ "/drop/no_new_privs", "false" },
+		{ "/drop/no_new_privs", NULL },
+		{ "/drop/regain", "\"possible\"" },
+		{ "/drop/filter_sha256", NULL },
+		{ "/drop/filter_sha256", "\"\"" },
 		{ "/drop/attempts", "[{\"what\":\"socket AF_VSOCK\",\"refused\":false}]" },
-		{ "/failure", "{\"step\":\"install\",\"errno\":\"EPERM\",\"text\":\"\"}" }, { "/failure", "{}" }, { "/failure", "7" },
+		{ "/failure", "{\"step\":\"install\",\"errno\":\"EPERM\",\"text\":\"\"}" },
+		{ "/failure", "{}" },
+		{ "/failure", "7" },
 	};
 	size_t i;
 	cJSON *doc;
@@ -115,8 +184,8 @@ tampered(void)
 			doc = fake_evidence(1000, 1000, 991);
 			change(doc, all[i].pointer, all[i].json);
 			why[0] = '\0';
-			ok(judge(doc, phase) < 0 && judge(doc, phase) != -999 && why[0], "phase %u, %s = %s: refused", phase, all[i].pointer,
-			   all[i].json ? all[i].json : "(nothing)");
+			ok(judge(doc, phase) < 0 && judge(doc, phase) != -999 && why[0], "phase %u, %s = %s: refused",
+			   phase, all[i].pointer, all[i].json ? all[i].json : "(nothing)");
 			cJSON_Delete(doc);
 		}
 }
@@ -151,7 +220,9 @@ render(cJSON *doc, int i, const struct fw_params *p, const char *own, const char
 static struct fw_params
 usual(enum fw_lock_kind lock)
 {
-	return (struct fw_params){ .lock = lock, .reject = true, .log = true, .ipv6 = true, .uid_workflow = 1000, .uid_twins = 991 };
+	return (struct fw_params){
+		.lock = lock, .reject = true, .log = true, .ipv6 = true, .uid_workflow = 1000, .uid_twins = 991
+	};
 }
 
 static void
@@ -203,12 +274,16 @@ denies_more(void)
 	p.ipv6 = false;
 	render(doc, 1, &p, "[]", "[]", "[]");
 	for (int lock = 0; lock < 2; lock++)
-		cJSON_ArrayForEach(probe, at(doc, lock ? "/locks/1/probes" : "/locks/0/probes"))
-			if (cJSON_GetObjectItem(probe, "what")->valuestring[3] == '6') {
-				cJSON_ReplaceItemInObject(probe, "verdict", cJSON_CreateString("ABSENT"));
-				cJSON_ReplaceItemInObject(probe, "packets", cJSON_CreateNumber(0));
-				cJSON_ReplaceItemInObject(probe, "denied", cJSON_CreateNumber(0));
-			}
+		cJSON_ArrayForEach(
+			probe,
+			at(doc, lock ? "/locks/1/probes"
+				     : "/locks/0/probes")) if (cJSON_GetObjectItem(probe, "what")->valuestring[3] ==
+							       '6')
+		{
+			cJSON_ReplaceItemInObject(probe, "verdict", cJSON_CreateString("ABSENT"));
+			cJSON_ReplaceItemInObject(probe, "packets", cJSON_CreateNumber(0));
+			cJSON_ReplaceItemInObject(probe, "denied", cJSON_CreateNumber(0));
+		}
 	if (!ok(judge(doc, 1) == 0, "a kernel without IPv6: its probes are ABSENT"))
 		printf("# %s\n", why);
 	cJSON_Delete(doc);

@@ -53,7 +53,8 @@ fake_start(struct backend *b, int bundle, int *in, int *out, struct diag *d)
 	if (b->pid == 0) {
 		close(to[1]);
 		close(from[0]);
-		_exit(fakeguest_main(to[0], from[1], script ? script : "ok", guest_image, (size_t)(guest_image_end - guest_image)));
+		_exit(fakeguest_main(to[0], from[1], script ? script : "ok", guest_image,
+				     (size_t)(guest_image_end - guest_image)));
 	}
 	close(to[0]);
 	close(from[1]);
@@ -100,8 +101,14 @@ fake_release(struct backend *b)
 }
 
 static const struct backend_ops fake_ops = {
-	.name = "namespace", .flags = BACKEND_DUPLEX | BACKEND_SANDBOX, .open = fake_open, .start = fake_start, .cancel = fake_cancel,
-	.destroy = fake_destroy, .describe = fake_describe, .release = fake_release,
+	.name = "namespace",
+	.flags = BACKEND_DUPLEX | BACKEND_SANDBOX,
+	.open = fake_open,
+	.start = fake_start,
+	.cancel = fake_cancel,
+	.destroy = fake_destroy,
+	.describe = fake_describe,
+	.release = fake_release,
 };
 
 const struct backend_ops *__wrap_backend_find(const char *name);
@@ -172,7 +179,8 @@ run(const char *script, const char *timeout, int number, unsigned signal_ms)
 {
 	struct timespec t = { .tv_sec = signal_ms / 1000, .tv_nsec = (long)(signal_ms % 1000) * 1000000 };
 	char receipt[160];
-	char *argv[] = { strdup("run"), strdup("--receipt"), receipt, strdup("--json"), strdup("--timeout"), strdup(timeout), dir, NULL };
+	char *argv[] = { strdup("run"),       strdup("--receipt"), receipt, strdup("--json"),
+			 strdup("--timeout"), strdup(timeout),     dir,     NULL };
 	pid_t pid;
 	int status, fd, i;
 
@@ -236,7 +244,7 @@ scripts(void)
 		{ "refund-twice", 1, "failed", "/operations/1" },
 		{ "unmatched", 1, "failed", "1 of 1 operations without a route" },
 		{ "egress", 1, "failed", "203.0.113.9" },
-		{ "truncated", 1, "failed", "were truncated at the limit" },
+		{ "truncated", 1, "failed", "truncated at the limit" },
 		{ "exec", 4, "error", "ENOENT" },
 		{ "opening-unproved", 3, "aborted", "not proved" },
 		{ "opening-unknown", 3, "aborted", "is UNKNOWN" },
@@ -294,13 +302,15 @@ signals(void)
 			continue;
 		got = run(where[i], "20s", SIGINT, 700);
 		text = get_file("r.json");
-		ok(got == 130 && strstr(text, "\"status\": \"cancelled\"") && strstr(text, "\"confirmed\": true"), "SIGINT while %s: 130", where[i]);
+		ok(got == 130 && strstr(text, "\"status\": \"cancelled\"") && strstr(text, "\"confirmed\": true"),
+		   "SIGINT while %s: 130", where[i]);
 		free(text);
 	}
 	got = run("hang", "20s", SIGTERM, 700);
 	text = get_file("r.json");
 	ok(got == 143 && strstr(text, "cancelled"), "SIGTERM: 143 (%d)", got);
-	ok(strstr(text, "\"ended_by\": ") && strstr(text, "\"agreed\": true"), "a cancelled run still has its exit and whole record");
+	ok(strstr(text, "\"ended_by\": ") && strstr(text, "\"agreed\": true"),
+	   "a cancelled run still has its exit and whole record");
 	free(text);
 }
 
@@ -316,9 +326,11 @@ details(void)
 	out = get_file("out");
 	err = get_file("r.json.events.jsonl");
 	ok(strcmp(text, out) == 0, "--json prints the receipt and nothing else");
-	ok(!strstr(text, "at_test_") && !strstr(err, "at_test_"), "the key is neither in the receipt nor in the event file");
+	ok(!strstr(text, "at_test_") && !strstr(err, "at_test_"),
+	   "the key is neither in the receipt nor in the event file");
 	ok(strstr(text, "the key is {{secret.payments}}") != NULL, "it is named in the output");
-	ok(stat(path_of("r.json.events.jsonl"), &st) == 0 && (st.st_mode & 0777) == 0600, "the event file has mode 0600");
+	ok(stat(path_of("r.json.events.jsonl"), &st) == 0 && (st.st_mode & 0777) == 0600,
+	   "the event file has mode 0600");
 	doc = cJSON_Parse(text);
 	ok(doc != NULL, "the receipt is JSON");
 	cJSON_Delete(doc);

@@ -39,8 +39,8 @@ whole(const struct redact *r, const char *text, size_t len)
 static size_t
 base64(const char *in, size_t len, char *out, int url)
 {
-	const char *digits = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" :
-				   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *digits = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+				 : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t i, n = 0;
 
 	for (i = 0; i < len; i += 3) {
@@ -69,12 +69,14 @@ encodings(const struct redact *r)
 	for (url = 0; url < 2; url++)
 		for (before = 0; before < 7; before++)
 			for (after = 0; after < 4; after++) {
-				snprintf(plain, sizeof(plain), "%.*s%s%.*s", (int)before, "prefix:", token, (int)after, "~~~");
+				snprintf(plain, sizeof(plain), "%.*s%s%.*s", (int)before, "prefix:", token, (int)after,
+					 "~~~");
 				base64(plain, strlen(plain), enc, (int)url);
 				snprintf(text, sizeof(text), "Basic %s.", enc);
 				s = whole(r, text, strlen(text));
 				/* At most the characters shared with the neighbours remain. */
-				if (!strstr(s, "{{secret.key}}") || strlen(s) > 6 + 14 + 2 + (before + after + 8) * 4 / 3 + 4) {
+				if (!strstr(s, "{{secret.key}}") ||
+				    strlen(s) > 6 + 14 + 2 + (before + after + 8) * 4 / 3 + 4) {
 					ok(0, "base64, %u bytes before, %u after: %s", before, after, s);
 					return;
 				}
@@ -103,8 +105,8 @@ splits(const struct redact *r)
 	unsigned seed, k;
 
 	for (i = 0; len < 15000; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "line %zu %s|%.*s|%s\n", i, i % 3 ? token : "at_test_", (int)(i % 38), token,
-					i % 5 ? "" : pem);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "line %zu %s|%.*s|%s\n", i,
+					i % 3 ? token : "at_test_", (int)(i % 38), token, i % 5 ? "" : pem);
 	whole(r, text, len);
 	for (seed = 1; seed <= 200; seed++) {
 		srand(seed);

@@ -36,15 +36,18 @@ widest(const char *s)
 
 static const char nasty[] =
 	"{\"agenttwin\":\"receipt/1\",\"status\":\"passed\\u001b[31m\",\"why\":\"\\u001b]0;owned\\u0007 \\u009b2J a very long sentence with "
-	"many words that has to be wrapped somewhere, gr\xc3\xbc\xc3\x9f""e, and_a_word_that_is_longer_than_any_line_of_a_narrow_terminal_can_be\","
+	"many words that has to be wrapped somewhere, gr\xc3\xbc\xc3\x9f"
+	"e, and_a_word_that_is_longer_than_any_line_of_a_narrow_terminal_can_be\","
 	"\"checks\":[{\"id\":\"a\\u001b[2J\",\"held\":false,\"expected\":\"x\",\"actual\":\"\\r\\n\\u001bc\"}],\"operations\":[{\"request\":{\"target\":\"/\\u001b[2J\"}},7],"
 	"\"outcome\":{\"stdout\":{\"bytes\":3,\"tail\":\"one\\ntwo\\u001b[2J\\n\"}},\"limits\":[1,\"\\u001b\"]}";
 
 int
 main(void)
 {
-	static const char *const odd[] = { "{\"agenttwin\":\"receipt/1\"}",
-		"{\"agenttwin\":\"receipt/1\",\"checks\":7,\"operations\":{},\"state\":[],\"boundary\":{\"locks\":1,\"denied_egress\":[1,{}]},\"run\":[]}" };
+	static const char *const odd[] = {
+		"{\"agenttwin\":\"receipt/1\"}",
+		"{\"agenttwin\":\"receipt/1\",\"checks\":7,\"operations\":{},\"state\":[],\"boundary\":{\"locks\":1,\"denied_egress\":[1,{}]},\"run\":[]}"
+	};
 	unsigned width;
 	size_t i;
 	char *s;

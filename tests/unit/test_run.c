@@ -18,8 +18,14 @@ table(void)
 
 	for (bits = 0; bits < 1u << 10; bits++)
 		for (not_held = 0; not_held < 3; not_held++) {
-			struct run_facts f = { .sandbox = bits & 1, .opening = bits & 2, .closing = bits & 4, .started = bits & 8,
-					       .exited = bits & 16, .ended = bits & 32, .whole = bits & 32, .signal = bits & 1 ? SIGINT : SIGTERM };
+			struct run_facts f = { .sandbox = bits & 1,
+					       .opening = bits & 2,
+					       .closing = bits & 4,
+					       .started = bits & 8,
+					       .exited = bits & 16,
+					       .ended = bits & 32,
+					       .whole = bits & 32,
+					       .signal = bits & 1 ? SIGINT : SIGTERM };
 			struct run_verdict v;
 			int want;
 
@@ -54,11 +60,16 @@ rows(void)
 		const char *status;
 	} order[] = {
 		{ CAUSE_FIREWALL, CAUSE_SIGNAL, "aborted" }, { CAUSE_FIREWALL, CAUSE_TIMEOUT, "aborted" },
-		{ CAUSE_FIREWALL, CAUSE_ERROR, "aborted" }, { CAUSE_SIGNAL, CAUSE_TIMEOUT, "cancelled" },
-		{ CAUSE_SIGNAL, CAUSE_ERROR, "cancelled" }, { CAUSE_TIMEOUT, CAUSE_ERROR, "timeout" },
+		{ CAUSE_FIREWALL, CAUSE_ERROR, "aborted" },  { CAUSE_SIGNAL, CAUSE_TIMEOUT, "cancelled" },
+		{ CAUSE_SIGNAL, CAUSE_ERROR, "cancelled" },  { CAUSE_TIMEOUT, CAUSE_ERROR, "timeout" },
 	};
-	struct run_facts whole = { .sandbox = true, .opening = true, .closing = true, .started = true, .exited = true,
-				   .ended = true, .whole = true };
+	struct run_facts whole = { .sandbox = true,
+				   .opening = true,
+				   .closing = true,
+				   .started = true,
+				   .exited = true,
+				   .ended = true,
+				   .whole = true };
 	struct run_verdict v;
 	size_t i;
 
@@ -84,8 +95,13 @@ rows(void)
 }
 
 static const struct run_event good[] = {
-	{ .kind = RUN_EV_STARTED }, { .kind = RUN_EV_HELLO, .ok = true }, { .kind = RUN_EV_SENT }, { .kind = RUN_EV_OPENING, .ok = true },
-	{ .kind = RUN_EV_READY }, { .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_ITSELF }, { .kind = RUN_EV_CLOSING, .ok = true },
+	{ .kind = RUN_EV_STARTED },
+	{ .kind = RUN_EV_HELLO, .ok = true },
+	{ .kind = RUN_EV_SENT },
+	{ .kind = RUN_EV_OPENING, .ok = true },
+	{ .kind = RUN_EV_READY },
+	{ .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_ITSELF },
+	{ .kind = RUN_EV_CLOSING, .ok = true },
 	{ .kind = RUN_EV_END, .ok = true, .value = END_OK },
 };
 #define GOOD (sizeof(good) / sizeof(good[0]))
@@ -232,7 +248,8 @@ static void
 actions(void)
 {
 	struct run_event tick = { .kind = RUN_EV_TICK }, sig = { .kind = RUN_EV_SIGNAL, .value = SIGINT };
-	struct run_event exit = { .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_CANCEL }, heard = { .kind = RUN_EV_HEARD };
+	struct run_event exit = { .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_CANCEL },
+			 heard = { .kind = RUN_EV_HEARD };
 	struct run_event end = { .kind = RUN_EV_END, .ok = true, .value = END_CANCELLED };
 	struct run r;
 

@@ -40,7 +40,8 @@ chain(void)
 	ok(redact_add(r, "key", secret, strlen(secret)) == 0, "a secret");
 	spool_init(&spool, dup(fd), r);
 	for (i = 0; i < 3000; i++)
-		if (spool_event(&spool, "operation", 7, "op", "{\"k\":\"at_test_secretsecret0123456789\"}", 38, &place) < 0)
+		if (spool_event(&spool, "operation", 7, "op", "{\"k\":\"at_test_secretsecret0123456789\"}", 38,
+				&place) < 0)
 			break;
 	is_int(spool_bytes(&spool, "stdout", 8, (const uint8_t *)"gr\xc3\xbc\xc3\x9f\n\"x\"", 10), 0, "text");
 	is_int(spool_bytes(&spool, "stdout", 8, (const uint8_t *)"\xff\x00\x01", 3), 0, "bytes");
@@ -51,7 +52,8 @@ chain(void)
 	text = contents(fd, &len);
 	ok(len == spool.bytes && spool.records == 3002, "length and records");
 	ok(!strstr(text, "at_test_"), "no secret in the file");
-	ok(strstr(text, "{\"event\":\"stdout\",\"t_ms\":8,\"base64\":\"/wAB\"}\n") != NULL, "what is not UTF-8 is base64");
+	ok(strstr(text, "{\"event\":\"stdout\",\"t_ms\":8,\"base64\":\"/wAB\"}\n") != NULL,
+	   "what is not UTF-8 is base64");
 	sha256_of("agenttwin-spool/1", 17, value);
 	for (line = text; *line; line = next, lines++) {
 		next = strchr(line, '\n') + 1;
@@ -78,7 +80,8 @@ bounds(void)
 	spool.max = 1000;
 	for (i = 0; i < 50; i++)
 		r = spool_event(&spool, "log", 1, "text", "\"0123456789\"", 12, NULL);
-	ok(r == -ENOSPC && spool.error == 0 && spool.lost > 0 && spool.bytes < 1100, "beyond the bound events are counted as lost");
+	ok(r == -ENOSPC && spool.error == 0 && spool.lost > 0 && spool.bytes < 1100,
+	   "beyond the bound events are counted as lost");
 	spool_wipe(&spool);
 	unlink(path);
 	fd = open("/dev/full", O_RDWR | O_CLOEXEC);
@@ -98,7 +101,8 @@ static void
 small(void)
 {
 	static const uint8_t random[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-	char id[UUID_TEXT_LEN + 1], other[UUID_TEXT_LEN + 1], why[160], text[] = " { \"a b\" : [ 1 , \"x \\\" y\" ] }\n", *out = NULL;
+	char id[UUID_TEXT_LEN + 1], other[UUID_TEXT_LEN + 1], why[160],
+		text[] = " { \"a b\" : [ 1 , \"x \\\" y\" ] }\n", *out = NULL;
 	struct redact *r = redact_new();
 	struct emit e;
 	uint64_t v;
@@ -114,8 +118,10 @@ small(void)
 	ok(!json_take("{\"a\":1,\"a\":2}", 13, 100, why), "a key twice is refused: %s", why);
 	ok(!json_take("[1]", 3, 2, why), "too long is refused: %s", why);
 	doc = json_take("{\"n\":9007199254740993,\"m\":-1,\"h\":1.5,\"o\":12}", 44, 100, why);
-	ok(!json_get_u64(doc, "m", 100, &v) && !json_get_u64(doc, "h", 100, &v) && !json_get_u64(doc, "x", 100, &v), "no whole numbers");
-	ok(json_get_u64(doc, "o", 12, &v) && v == 12 && !json_get_u64(doc, "o", 11, &v), "a whole number within its bound");
+	ok(!json_get_u64(doc, "m", 100, &v) && !json_get_u64(doc, "h", 100, &v) && !json_get_u64(doc, "x", 100, &v),
+	   "no whole numbers");
+	ok(json_get_u64(doc, "o", 12, &v) && v == 12 && !json_get_u64(doc, "o", 11, &v),
+	   "a whole number within its bound");
 	cJSON_Delete(doc);
 	ok(redact_add(r, "k", "hunter2hunter2", 14) == 0, "a secret");
 	f = open_memstream(&out, &size);
@@ -129,7 +135,9 @@ small(void)
 	emit_close(&e);
 	is_int(emit_finish(&e), 0, "finish");
 	fclose(f);
-	is_str(out, "{\n  \"a\": \"x\\n\xef\xbf\xbd {{secret.k}}\",\n  \"b\": [],\n  \"t\": \"2023-11-14T22:13:20.123Z\",\n  \"n\": null\n}\n", "a document");
+	is_str(out,
+	       "{\n  \"a\": \"x\\n\xef\xbf\xbd {{secret.k}}\",\n  \"b\": [],\n  \"t\": \"2023-11-14T22:13:20.123Z\",\n  \"n\": null\n}\n",
+	       "a document");
 	free(out);
 	redact_free(r);
 	f = fopen("/dev/full", "w");
