@@ -310,7 +310,8 @@ step_finish(struct run *r)
 		enter(r, RUN_CLOSE, 0);
 	else if (r->relay.phase == RELAY_DONE && r->twins == 0)
 		twins_failed(r, ECHILD);
-	else if (r->now >= r->phase_deadline)
+	else if (r->now >= r->phase_deadline &&
+		 (r->now - r->moved_ms >= FINISH_WAIT_MS || r->now - r->phase_deadline >= FINISH_MOST_MS))
 		run_fail(r, END_FAILED, "twins", ETIMEDOUT, "the twins do not give their final state in time");
 }
 

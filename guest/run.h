@@ -37,7 +37,8 @@ enum run_phase {
 #define SERVING_WAIT_MS 30000u /* twins: from fork to serving, with 8 MiB of configuration */
 #define START_WAIT_MS 60000u   /* the host's verdict about FIREWALL(opening) */
 #define KILL_WAIT_MS 15000u    /* everything of the run dead */
-#define FINISH_WAIT_MS 20000u  /* final state, up to 64 MiB through a host that reads */
+#define FINISH_WAIT_MS 20000u  /* final state: without any record for so long ... */
+#define FINISH_MOST_MS 180000u /* ... or in all, however slowly the host reads */
 #define DENIED_EVERY_MS 500u
 #define HOLD_MS 100u          /* longest sleep of the loop: output files without notifications */
 #define PAPER_SIZE (1u << 20) /* JSON of FIREWALL and DENIED */
