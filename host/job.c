@@ -83,7 +83,7 @@ say_reproduce(struct job *j)
 
 	quote(j->world.path, world, sizeof(world));
 	if (j->o.node) {
-		memcpy(node, " --node ", 8);
+		snprintf(node, sizeof(node), " --node ");
 		quote(j->o.node, node + 8, sizeof(node) - 8);
 	}
 	if (j->o.timeout_ms)
@@ -294,6 +294,8 @@ call_open(void *arg)
 		}
 	j->opening = true;
 	r = j->ops->open(&j->backend, &spec, &j->diag);
+	if (r < 0)
+		j->opening = false; /* it came back, so it has removed what it made */
 	free(hosts);
 	return r;
 }
@@ -375,9 +377,9 @@ destroy(struct job *j)
 		close(j->backend_out);
 	j->backend_in = j->backend_out = -1;
 	if (!j->backend) {
-		/* A failed open removes what it made; one that was left where it stood did not. */
-		j->cleanup.confirmed = !j->opening || j->run.facts.cause[CAUSE_ERROR];
-		if (!j->cleanup.confirmed)
+		/* A call to open that was left where it stood may have made something. */
+		j->cleanup.confirmed = !j->opening;
+		if (j->opening)
 			snprintf(j->cleanup.reason, sizeof(j->cleanup.reason),
 				 "making the sandbox was interrupted; run `agenttwin-host reap`");
 		return;
