@@ -331,7 +331,7 @@ run_aggregate(struct eval *e, struct aggregate *g, const struct value *over)
 static struct value
 call(struct eval *e, const struct expr *x, const struct lang_node *n)
 {
-	struct value args[4];
+	struct value args[4] = { 0 };
 	size_t len = 0;
 	const char *text;
 
@@ -406,7 +406,7 @@ static struct value
 eval_node(struct eval *e, const struct expr *x, uint8_t i)
 {
 	const struct lang_node *n = &x->nodes[i];
-	struct value a, b;
+	struct value a = { 0 }, b = { 0 };
 
 	if (e->r != 0)
 		return null_value();

@@ -102,7 +102,7 @@ read_rows(struct reading *g, struct collection *c, struct cJSON *rows)
 		    strlen(id->valuestring) > STATE_ID_MAX)
 			return reading_fail(g, -EPROTO, "a row is an object with a string \"id\" of 1 to %u bytes",
 					    STATE_ID_MAX);
-		strcpy(name, id->valuestring);
+		memcpy(name, id->valuestring, strlen(id->valuestring) + 1);
 		r = state_create(&g->service->state, c, name, cJSON_DetachItemViaPointer(rows, row), &made);
 		state_keep(&g->service->state);
 		if (r == -EEXIST)
@@ -258,7 +258,7 @@ read_run(struct reading *g)
 	struct world *w = g->world;
 	const struct cJSON *run = cJSON_GetObjectItemCaseSensitive(w->doc, "run");
 	const struct cJSON *limits = cJSON_GetObjectItemCaseSensitive(w->doc, "limits");
-	double start, operations, bytes;
+	double start = 0, operations = 0, bytes = 0;
 	int r;
 
 	if ((r = reading_check_keys(g, w->doc, "run limits secrets services")) < 0 ||

@@ -160,7 +160,7 @@ read_effect(struct reading *g, const struct cJSON *json, struct effect *e)
 {
 	const struct cJSON *subject;
 	struct lang_error error = { 0 };
-	const char *text;
+	const char *text = "";
 	int r, kind = -1;
 
 	/* "set" is a word of its own and a member of update: the first form in the table that fits is meant */
@@ -319,7 +319,7 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		{ "create", "POST", false, ROUTE_CREATE }, { "update", "PUT", true, ROUTE_REPLACE },
 		{ "update", "PATCH", true, ROUTE_MERGE },  { "delete", "DELETE", true, ROUTE_DELETE },
 	};
-	const char *resource, *path;
+	const char *resource = "", *path = "";
 	int r;
 
 	if ((r = reading_check_keys(g, json, "resource path filter")) < 0 ||
@@ -349,7 +349,7 @@ read_match(struct reading *g, const struct cJSON *json, struct route *route)
 {
 	size_t len = g->pointer.len;
 	const struct cJSON *match = reading_enter(g, json, "match");
-	const char *path;
+	const char *path = "";
 	int r;
 
 	if (match == NULL)

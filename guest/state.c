@@ -125,7 +125,7 @@ state_add_collection(struct state *s, const char *name)
 		return NULL;
 	}
 	c->table_len = TABLE_MIN;
-	strcpy(c->name, name);
+	memcpy(c->name, name, strlen(name) + 1);
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = c;
@@ -438,14 +438,14 @@ compare_ids(const void *a, const void *b)
 static int
 dump_rows(const struct collection *c, struct buf *out)
 {
-	const struct row **rows = calloc(c->rows_len + 1, sizeof(*rows));
+	const struct row **rows = calloc(c->rows_len + 1, sizeof(void *));
 	size_t n = 0;
 
 	if (rows == NULL)
 		return -ENOMEM;
 	for (const struct row *row = c->first; row != NULL; row = row->after)
 		rows[n++] = row;
-	qsort(rows, n, sizeof(*rows), compare_ids);
+	qsort(rows, n, sizeof(void *), compare_ids);
 	buf_text(out, "[");
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0)

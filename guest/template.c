@@ -140,7 +140,7 @@ template_compile(const struct cJSON *json, lang_known_fn *known, void *arg, stru
 	if (json->child == NULL)
 		return 0;
 	t->len = (size_t)cJSON_GetArraySize(json);
-	items = arena_alloc(arena, t->len * sizeof(*items));
+	items = arena_alloc(arena, t->len * sizeof(void *));
 	if (items == NULL)
 		return -ENOMEM;
 	for (const struct cJSON *c = json->child; c != NULL; c = c->next, i++) {

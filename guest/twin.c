@@ -391,7 +391,7 @@ configure(struct twin *t, char *error, size_t size)
 	buf_init(&text, TWINS_JSON_MAX);
 	r = records_receive(&t->records, TWINS_JSON_MAX, &text);
 	t->begin_ms = clock_ms();
-	if (r < 0 || r != RECORD_CONFIG) {
+	if (r != RECORD_CONFIG) {
 		snprintf(error, size, "no configuration came");
 		r = r < 0 ? r : -EPROTO;
 	} else if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
@@ -451,7 +451,7 @@ twin_main(const struct twin_start *start)
 		struct records records;
 
 		records_init(&records, start->records);
-		r = records_send(&records, RECORD_FAILED, "out of memory", 13);
+		(void)!records_send(&records, RECORD_FAILED, "out of memory", 13);
 		return 1;
 	}
 	t->start = start;
@@ -460,8 +460,7 @@ twin_main(const struct twin_start *start)
 	if (r < 0) {
 		/* the record that says why is the last one, whatever else would still wait */
 		t->records.leaving = t->records.leaving && t->records.sent > 0;
-		r = records_send(&t->records, RECORD_FAILED, error, strlen(error));
-		r = -1;
+		(void)!records_send(&t->records, RECORD_FAILED, error, strlen(error));
 	}
 	while (t->clients_len > 0)
 		drop_client(t, t->clients_len - 1);
