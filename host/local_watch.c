@@ -224,7 +224,6 @@ local_watch_main(struct local_watch *w)
 	sigset_t child;
 	uint64_t until;
 	pid_t guest;
-	int r;
 
 	prctl(PR_SET_NAME, "agenttwin-watch", 0, 0, 0);
 	if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -247,8 +246,9 @@ local_watch_main(struct local_watch *w)
 				break;
 		}
 	}
-	r = local_watch_end_tree(getpid(), TREE_WAIT_MS);
-	if (r == 0)
-		r = remove_tree(w->folder);
-	_exit(r == 0 ? 0 : 1);
+	/* Never given up: whoever outlived us would have no ancestor left by which reap could find it.  The host waits only as long as
+	 * it wants to, and says that cleanup is not confirmed. */
+	while (local_watch_end_tree(getpid(), TREE_WAIT_MS) < 0)
+		poll(NULL, 0, 20);
+	_exit(remove_tree(w->folder) == 0 ? 0 : 1);
 }
