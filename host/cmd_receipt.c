@@ -63,10 +63,11 @@ static unsigned
 terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
+	unsigned long wanted;
 	struct winsize w;
 
-	if (columns && atoi(columns) > 0)
-		return (unsigned)atoi(columns);
+	if (columns && (wanted = strtoul(columns, NULL, 10)) > 0 && wanted < 10000)
+		return (unsigned)wanted;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
 		return w.ws_col;
 	return 100;
