@@ -23,7 +23,6 @@
 #include "guest/spawn.h"
 #include "proto/cursor.h"
 
-#define OUTPUT_FOLDER "/run/agenttwin"
 #define OUTPUT_SLACK (16u << 20) /* bytes that a stream may overshoot its limit before writes fail */
 
 int
@@ -208,41 +207,14 @@ arm_boundary(struct run *r)
 	return r->armed ? 0 : -1;
 }
 
-/* A private tmpfs for the output files where one can be mounted; else the folder itself, which only root can enter. */
-static int
-output_folder(struct run *r)
-{
-	const unsigned long long most = 2 * (r->policy.output_bytes + OUTPUT_SLACK);
-	char options[64];
-
-	if (!r->sandbox) {
-		const char *tmp = getenv("TMPDIR");
-
-		return open(tmp && tmp[0] == '/' ? tmp : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	(void)mkdir("/run", 0755);
-	if (mkdir(OUTPUT_FOLDER, 0700) < 0 && errno != EEXIST)
-		return -1;
-	snprintf(options, sizeof(options), "mode=0700,size=%llu", most);
-	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
-		(void)mount("tmpfs", OUTPUT_FOLDER, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
-	return open(OUTPUT_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 static int
 output_open(struct run *r)
 {
 	const struct plan_policy *p = &r->policy;
-	int e;
+	int e = tail_open(&r->output, r->sandbox, p->workflow_uid, p->workflow_gid, p->output_bytes);
 
-	r->output_dir = output_folder(r);
-	if (r->output_dir < 0)
-		return -errno;
-	e = tail_open(&r->output, r->output_dir, r->sandbox, p->workflow_uid, p->workflow_gid, p->output_bytes);
 	if (e == 0)
-		e = tail_open(&r->errors, r->output_dir, r->sandbox, p->workflow_uid, p->workflow_gid, p->output_bytes);
-	close(r->output_dir);
-	r->output_dir = -1;
+		e = tail_open(&r->errors, r->sandbox, p->workflow_uid, p->workflow_gid, p->output_bytes);
 	if (e == 0)
 		r->watch = tail_watch_open(&r->output, &r->errors); /* without it the loop's own rhythm must do */
 	return e;

@@ -31,16 +31,10 @@ static bool
 send_stream(struct run *r, struct tail *t, uint8_t type)
 {
 	static uint8_t buf[TAIL_CHUNK];
-	bool cut = t->was_cut;
 	int n;
 
 	while (outbox_has_room(&r->outbox)) {
 		n = tail_read(t, buf);
-		if (t->was_cut && !cut)
-			run_log(r, 2,
-				type == FRAME_STDOUT
-					? "stdout was truncated by a writer: earlier output may be missing"
-					: "stderr was truncated by a writer: earlier output may be missing");
 		if (n < 0) {
 			run_fail(r, END_FAILED, "output", -n, "the workflow's output cannot be read");
 			return true;
@@ -67,8 +61,13 @@ stream_end(struct run *r, struct tail *t, enum truncated_what what, uint64_t *by
 {
 	*bytes = tail_written(t);
 	sha256_get(&t->hash, digest);
-	if (*bytes > t->sent)
+	if (*bytes > t->sent) {
 		truncated(r, what, t->sent, *bytes - t->sent);
+	} else if (tail_is_overwritten(t)) {
+		run_log(r, 2, what == TRUNCATED_STDOUT ? "stdout was opened anew by a writer that does not append: some of it is lost" :
+							 "stderr was opened anew by a writer that does not append: some of it is lost");
+		truncated(r, what, t->sent, 1); /* how much nobody knows */
+	}
 	tail_close(t);
 }
 
@@ -96,7 +95,8 @@ finish_denied(struct run *r, bool last)
 	struct writer w;
 	uint64_t rows_lost = 0, kept = 0;
 
-	if (r->locks_len == 0 || (!last && (!r->denied_dirty || r->now - r->denied_ms < DENIED_EVERY_MS ||
+	/* A record of several frames may not stand within another that is open. */
+	if (r->locks_len == 0 || (!last && r->outbox.sender.open_type != 0) || (!last && (!r->denied_dirty || r->now - r->denied_ms < DENIED_EVERY_MS ||
 					    !outbox_has_room(&r->outbox) || r->phase < RUN_SERVING)))
 		return;
 	for (unsigned i = 0; i < r->locks_len; i++) {

@@ -564,7 +564,7 @@ monitor_run(const char *in)
 {
 	struct run *r = &the_run;
 
-	r->in = r->out = r->signals = r->watch = r->output_dir = -1;
+	r->in = r->out = r->signals = r->watch = -1;
 	r->output.read_fd = r->output.write_fd = r->errors.read_fd = r->errors.write_fd = -1;
 	r->relay.fd = r->bundle.fd = -1;
 	r->exit.code = -1; /* until a status says otherwise */

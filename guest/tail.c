@@ -2,8 +2,8 @@
  * tail.c - see tail.h.
  *
  * Runs as: root, in the monitor.  Input: a file that the workflow writes.
- * A hostile sender gains nothing: bytes are copied, never read; the file has no name and lies on a file system where it cannot
- * meet another; truncating or seeking only damages the sender's own output, and is noticed. */
+ * A hostile sender gains nothing: bytes are copied, never read; the file has no name, cannot shrink, and grows no further than
+ * RLIMIT_FSIZE; writing over what was read only damages the sender's own output, and is noticed. */
 #include "guest/tail.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,22 +21,22 @@
 #define PAGE 4096u
 
 int
-tail_open(struct tail *t, int dir, bool owner, uint32_t uid, uint32_t gid, uint64_t limit)
+tail_open(struct tail *t, bool owner, uint32_t uid, uint32_t gid, uint64_t limit)
 {
-	static const char name[] = "agenttwin-output";
+	char path[40];
 	int r = 0;
 
 	memset(t, 0, sizeof(*t));
 	sha256_init(&t->hash);
+	sha256_init(&t->kept);
 	t->limit = limit;
-	t->read_fd = -1;
-	t->write_fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (t->write_fd < 0)
+	t->write_fd = -1;
+	t->read_fd = memfd_create("agenttwin-output", MFD_CLOEXEC | MFD_ALLOW_SEALING); /* writing: to punch holes */
+	if (t->read_fd < 0)
 		return -errno;
-	t->read_fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC); /* writing: to punch holes */
-	if (t->read_fd < 0 || (owner && fchown(t->write_fd, uid, gid) < 0))
-		r = -errno;
-	if (unlinkat(dir, name, 0) < 0 && r == 0)
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->read_fd);
+	if (fchmod(t->read_fd, 0600) < 0 || fcntl(t->read_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
+	    (t->write_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0 || (owner && fchown(t->read_fd, uid, gid) < 0))
 		r = -errno;
 	if (r < 0)
 		tail_close(t);
@@ -74,7 +75,7 @@ tail_written(const struct tail *t)
 {
 	uint64_t size = size_now(t);
 
-	return t->before + (size > t->offset ? size : t->offset);
+	return size > t->offset ? size : t->offset;
 }
 
 bool
@@ -83,28 +84,32 @@ tail_is_over(const struct tail *t)
 	return tail_written(t) > t->limit;
 }
 
-/* Opening /dev/stdout anew with truncation starts the file again.  What was unread is gone, what follows is read from its
- * start. */
-static void
-restart(struct tail *t)
+/* What was punched out reads as a hole unless somebody wrote there since. */
+static bool
+is_punched_clean(const struct tail *t)
 {
-	t->before += t->offset;
-	t->offset = 0;
-	t->punched = 0;
-	t->was_cut = true;
+	off_t data;
+
+	if (t->punched == 0)
+		return true;
+	data = lseek(t->read_fd, 0, SEEK_DATA);
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= t->punched;
 }
 
-/* Gives memory back.  Not every file system can; then the file keeps its size, bounded by the limit. */
+/* Gives memory back. */
 static void
 punch(struct tail *t)
 {
 	uint64_t end = t->offset - t->offset % PAGE;
 
-	if (end - t->punched < PUNCH_STEP)
+	if (end < t->punched + PUNCH_STEP)
 		return;
-	(void)fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched,
-			(off_t)(end - t->punched));
+	t->overwritten = t->overwritten || !is_punched_clean(t);
+	if (fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched, (off_t)(end - t->punched)) < 0)
+		return;
 	t->punched = end;
+	sha256_init(&t->kept);
+	t->kept_from = t->offset;
 }
 
 int
@@ -115,8 +120,6 @@ tail_read(struct tail *t, uint8_t buf[static TAIL_CHUNK])
 
 	if (t->read_fd < 0 || left == 0)
 		return 0;
-	if (size_now(t) < t->offset)
-		restart(t);
 	do
 		n = pread(t->read_fd, buf, left < TAIL_CHUNK ? (size_t)left : TAIL_CHUNK, (off_t)t->offset);
 	while (n < 0 && errno == EINTR);
@@ -125,8 +128,34 @@ tail_read(struct tail *t, uint8_t buf[static TAIL_CHUNK])
 	t->offset += (uint64_t)n;
 	t->sent += (uint64_t)n;
 	sha256_add(&t->hash, buf, (size_t)n);
+	sha256_add(&t->kept, buf, (size_t)n);
 	punch(t);
 	return (int)n;
+}
+
+bool
+tail_is_overwritten(const struct tail *t)
+{
+	static uint8_t buf[4096];
+	uint8_t then[32], now[32];
+	uint64_t at = t->kept_from;
+	struct sha256 again;
+
+	if (t->overwritten || (t->read_fd >= 0 && !is_punched_clean(t)))
+		return true;
+	sha256_init(&again);
+	while (t->read_fd >= 0 && at < t->offset) {
+		uint64_t left = t->offset - at;
+		ssize_t n = pread(t->read_fd, buf, left < sizeof(buf) ? (size_t)left : sizeof(buf), (off_t)at);
+
+		if (n <= 0)
+			return true;
+		sha256_add(&again, buf, (size_t)n);
+		at += (uint64_t)n;
+	}
+	sha256_get(&t->kept, then);
+	sha256_get(&again, now);
+	return memcmp(then, now, sizeof(now)) != 0;
 }
 
 int

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * tail.h - one output stream of the workflow: a regular file that it appends to and the monitor follows, so that nothing is
- * lost when the workflow ends at once, and nothing grows, because what was read is punched out of the file. */
+ * lost when the workflow ends at once, and nothing grows, because what was read is punched out of the file.
+ *
+ * The file is a memfd (memfd_create(2)) sealed against shrinking: opening /dev/stdout anew with O_TRUNC once something was
+ * written is EPERM for the program that does it, instead of the silent loss of what was not read yet. */
 #ifndef GUEST_TAIL_H
 #define GUEST_TAIL_H
 #include <stdbool.h>
@@ -17,13 +20,14 @@ struct tail {
 	uint64_t limit;   /* bytes that are sent at most */
 	uint64_t offset;  /* bytes of the file read so far */
 	uint64_t sent;    /* bytes handed out, hashed */
-	uint64_t before;  /* bytes of earlier lives of the file: it was truncated by a writer */
-	uint64_t punched; /* private */
-	bool was_cut;     /* a writer truncated the file: what was unread then is lost */
+	uint64_t punched;   /* private: what lies before was given back */
+	uint64_t kept_from; /* private: what lies between here and offset was read and can be read again */
+	struct sha256 kept; /* private: over those bytes */
+	bool overwritten;   /* private */
 	struct sha256 hash;
 };
-/* Makes a nameless file in the folder dir (a descriptor), owned by uid and gid unless owner is false. */
-int tail_open(struct tail *t, int dir, bool owner, uint32_t uid, uint32_t gid, uint64_t limit)
+/* Makes the file, owned by uid and gid unless owner is false. */
+int tail_open(struct tail *t, bool owner, uint32_t uid, uint32_t gid, uint64_t limit)
 	__attribute__((warn_unused_result, nonnull));
 void tail_close_writer(struct tail *t) __attribute__((nonnull));
 void tail_close(struct tail *t) __attribute__((nonnull));
@@ -34,6 +38,9 @@ int tail_read(struct tail *t, uint8_t buf[static TAIL_CHUNK]) __attribute__((war
 uint64_t tail_written(const struct tail *t) __attribute__((nonnull));
 /* More was written than may be sent. */
 bool tail_is_over(const struct tail *t) __attribute__((nonnull));
+/* Whether a writer that does not append (it opened the file anew) wrote over bytes that were read already: what it wrote is
+ * lost.  Asked once, at the end. */
+bool tail_is_overwritten(const struct tail *t) __attribute__((warn_unused_result, nonnull));
 /* Waits: a descriptor for poll that becomes readable when one of the files grows; drained by tail_watch_drain.  -errno where
  * the kernel has none: then a timer must do. */
 int tail_watch_open(const struct tail *a, const struct tail *b) __attribute__((warn_unused_result, nonnull));
