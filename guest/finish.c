@@ -64,8 +64,10 @@ stream_end(struct run *r, struct tail *t, enum truncated_what what, uint64_t *by
 	if (*bytes > t->sent) {
 		truncated(r, what, t->sent, *bytes - t->sent);
 	} else if (tail_is_overwritten(t)) {
-		run_log(r, 2, what == TRUNCATED_STDOUT ? "stdout was opened anew by a writer that does not append: some of it is lost" :
-							 "stderr was opened anew by a writer that does not append: some of it is lost");
+		run_log(r, 2,
+			what == TRUNCATED_STDOUT
+				? "stdout was opened anew by a writer that does not append: some of it is lost"
+				: "stderr was opened anew by a writer that does not append: some of it is lost");
 		truncated(r, what, t->sent, 1); /* how much nobody knows */
 	}
 	tail_close(t);
@@ -96,8 +98,9 @@ finish_denied(struct run *r, bool last)
 	uint64_t rows_lost = 0, kept = 0;
 
 	/* A record of several frames may not stand within another that is open. */
-	if (r->locks_len == 0 || (!last && r->outbox.sender.open_type != 0) || (!last && (!r->denied_dirty || r->now - r->denied_ms < DENIED_EVERY_MS ||
-					    !outbox_has_room(&r->outbox) || r->phase < RUN_SERVING)))
+	if (r->locks_len == 0 || (!last && r->outbox.sender.open_type != 0) ||
+	    (!last && (!r->denied_dirty || r->now - r->denied_ms < DENIED_EVERY_MS || !outbox_has_room(&r->outbox) ||
+		       r->phase < RUN_SERVING)))
 		return;
 	for (unsigned i = 0; i < r->locks_len; i++) {
 		struct fw_failure f;

@@ -10,20 +10,22 @@
 #include <stdint.h>
 
 #define RECORD_MORE 1u
-#define RECORD_BODY_MAX 65535u /* so that a state frame, which prefixes two bytes... never exceeds FRAME_BODY_MAX with one */
-#define RECORD_CHUNK 61440u    /* what senders use */
+#define RECORD_BODY_MAX \
+	65535u /* so that a state frame, which prefixes two bytes... never exceeds FRAME_BODY_MAX with one */
+#define RECORD_CHUNK 61440u /* what senders use */
 
 enum record_type {
 	/* monitor to twins */
-	RECORD_CONFIG = 1,   /* the TWINS JSON; once, first */
-	RECORD_FINISH = 2,   /* the workflow is dead: send final state, then RECORD_DONE, then exit 0 */
+	RECORD_CONFIG = 1, /* the TWINS JSON; once, first */
+	RECORD_FINISH = 2, /* the workflow is dead: send final state, then RECORD_DONE, then exit 0 */
 	/* twins to monitor */
 	RECORD_SERVING = 10, /* empty: configuration accepted, initial state sent, listeners served; once */
-	RECORD_STATE = 11,   /* u8 phase (1 initial, 2 final), u8 service index, JSON (first packet only has the two bytes) */
-	RECORD_OP = 12,      /* JSON, one operation, 05-receipt */
-	RECORD_LOG = 13,     /* u8 level (1 error 2 warning 3 note), text */
+	RECORD_STATE =
+		11, /* u8 phase (1 initial, 2 final), u8 service index, JSON (first packet only has the two bytes) */
+	RECORD_OP = 12,        /* JSON, one operation, 05-receipt */
+	RECORD_LOG = 13,       /* u8 level (1 error 2 warning 3 note), text */
 	RECORD_TRUNCATED = 14, /* body of a TRUNCATED frame, proto/plan.h */
-	RECORD_DONE = 15,    /* empty: after the last STATE(final); once, last */
-	RECORD_FAILED = 16,  /* text: the twins cannot go on; last */
+	RECORD_DONE = 15,      /* empty: after the last STATE(final); once, last */
+	RECORD_FAILED = 16,    /* text: the twins cannot go on; last */
 };
 #endif

@@ -36,7 +36,8 @@ tail_open(struct tail *t, bool owner, uint32_t uid, uint32_t gid, uint64_t limit
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->read_fd);
 	if (fchmod(t->read_fd, 0600) < 0 || fcntl(t->read_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
-	    (t->write_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0 || (owner && fchown(t->read_fd, uid, gid) < 0))
+	    (t->write_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0 ||
+	    (owner && fchown(t->read_fd, uid, gid) < 0))
 		r = -errno;
 	if (r < 0)
 		tail_close(t);
@@ -105,7 +106,8 @@ punch(struct tail *t)
 	if (end < t->punched + PUNCH_STEP)
 		return;
 	t->overwritten = t->overwritten || !is_punched_clean(t);
-	if (fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched, (off_t)(end - t->punched)) < 0)
+	if (fallocate(t->read_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)t->punched,
+		      (off_t)(end - t->punched)) < 0)
 		return;
 	t->punched = end;
 	sha256_init(&t->kept);

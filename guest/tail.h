@@ -17,9 +17,9 @@
 struct tail {
 	int write_fd; /* the workflow's: O_APPEND; closed by tail_close_writer once it runs; -1 none */
 	int read_fd;
-	uint64_t limit;   /* bytes that are sent at most */
-	uint64_t offset;  /* bytes of the file read so far */
-	uint64_t sent;    /* bytes handed out, hashed */
+	uint64_t limit;     /* bytes that are sent at most */
+	uint64_t offset;    /* bytes of the file read so far */
+	uint64_t sent;      /* bytes handed out, hashed */
 	uint64_t punched;   /* private: what lies before was given back */
 	uint64_t kept_from; /* private: what lies between here and offset was read and can be read again */
 	struct sha256 kept; /* private: over those bytes */

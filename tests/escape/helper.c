@@ -57,7 +57,10 @@ tell_any(const char *name, long result)
 static void
 sockets(void)
 {
-	static const struct { const char *name; int family, type, protocol; } table[] = {
+	static const struct {
+		const char *name;
+		int family, type, protocol;
+	} table[] = {
 		{ "socket-inet-stream", AF_INET, SOCK_STREAM, 0 },
 		{ "socket-inet6-dgram", AF_INET6, SOCK_DGRAM, 0 },
 		{ "socket-netlink-route", AF_NETLINK, SOCK_RAW, 0 },
@@ -110,10 +113,18 @@ sockets(void)
 static long
 rtnetlink(uint16_t type, uint16_t flags, const void *body, size_t len)
 {
-	struct { struct nlmsghdr header; uint8_t body[128]; } request = { .header = {
-		.nlmsg_len = (uint32_t)(NLMSG_LENGTH(len)), .nlmsg_type = type,
-		.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags), .nlmsg_seq = 1 } };
-	struct { struct nlmsghdr header; struct nlmsgerr error; uint8_t more[1024]; } answer;
+	struct {
+		struct nlmsghdr header;
+		uint8_t body[128];
+	} request = { .header = { .nlmsg_len = (uint32_t)(NLMSG_LENGTH(len)),
+				  .nlmsg_type = type,
+				  .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags),
+				  .nlmsg_seq = 1 } };
+	struct {
+		struct nlmsghdr header;
+		struct nlmsgerr error;
+		uint8_t more[1024];
+	} answer;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
 	if (fd < 0)
@@ -129,13 +140,25 @@ rtnetlink(uint16_t type, uint16_t flags, const void *body, size_t len)
 static void
 routes(void)
 {
-	struct { struct ifaddrmsg a; struct rtattr t; uint8_t value[4]; } address = {
-		.a = { .ifa_family = AF_INET, .ifa_prefixlen = 24, .ifa_index = 1 },
-		.t = { .rta_len = 8, .rta_type = IFA_LOCAL }, .value = { 203, 0, 113, 7 } };
+	struct {
+		struct ifaddrmsg a;
+		struct rtattr t;
+		uint8_t value[4];
+	} address = { .a = { .ifa_family = AF_INET, .ifa_prefixlen = 24, .ifa_index = 1 },
+		      .t = { .rta_len = 8, .rta_type = IFA_LOCAL },
+		      .value = { 203, 0, 113, 7 } };
 	struct ifinfomsg down = { .ifi_index = 1, .ifi_change = 1 };
-	struct { struct rtmsg r; struct rtattr t; uint32_t index; } route = {
-		.r = { .rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_STATIC, .rtm_scope = RT_SCOPE_LINK,
-			.rtm_type = RTN_UNICAST }, .t = { .rta_len = 8, .rta_type = RTA_OIF }, .index = 1 };
+	struct {
+		struct rtmsg r;
+		struct rtattr t;
+		uint32_t index;
+	} route = { .r = { .rtm_family = AF_INET,
+			   .rtm_table = RT_TABLE_MAIN,
+			   .rtm_protocol = RTPROT_STATIC,
+			   .rtm_scope = RT_SCOPE_LINK,
+			   .rtm_type = RTN_UNICAST },
+		    .t = { .rta_len = 8, .rta_type = RTA_OIF },
+		    .index = 1 };
 
 	tell("rtnetlink-address", rtnetlink(RTM_NEWADDR, NLM_F_CREATE, &address, sizeof address));
 	tell("rtnetlink-link-down", rtnetlink(RTM_NEWLINK, 0, &down, sizeof down));
@@ -157,10 +180,14 @@ clone_with(unsigned long flags)
 static void
 namespaces(void)
 {
-	static const struct { const char *name; unsigned long flag; } table[] = {
-		{ "user", CLONE_NEWUSER }, { "net", CLONE_NEWNET }, { "mount", CLONE_NEWNS }, { "pid", CLONE_NEWPID },
-		{ "ipc", CLONE_NEWIPC }, { "uts", CLONE_NEWUTS }, { "cgroup", CLONE_NEWCGROUP },
-		{ "user-net", CLONE_NEWUSER | CLONE_NEWNET },
+	static const struct {
+		const char *name;
+		unsigned long flag;
+	} table[] = {
+		{ "user", CLONE_NEWUSER },     { "net", CLONE_NEWNET },
+		{ "mount", CLONE_NEWNS },      { "pid", CLONE_NEWPID },
+		{ "ipc", CLONE_NEWIPC },       { "uts", CLONE_NEWUTS },
+		{ "cgroup", CLONE_NEWCGROUP }, { "user-net", CLONE_NEWUSER | CLONE_NEWNET },
 	};
 	char name[64];
 
@@ -318,7 +345,8 @@ unix_sockets(const char *abstract, const char *path)
 		return;
 	}
 	memcpy(a.sun_path + 1, abstract, strlen(abstract));
-	tell_any("unix-abstract", connect(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract))));
+	tell_any("unix-abstract", connect(fd, (struct sockaddr *)&a,
+					  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract))));
 	memset(&a.sun_path, 0, sizeof a.sun_path);
 	strncpy(a.sun_path, path, sizeof a.sun_path - 1);
 	tell_any("unix-path", connect(fd, (struct sockaddr *)&a, sizeof a));

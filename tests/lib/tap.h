@@ -8,8 +8,7 @@
 
 static int tap_count, tap_failed;
 
-static inline int __attribute__((format(printf, 2, 3)))
-ok(int cond, const char *name, ...)
+static inline int __attribute__((format(printf, 2, 3))) ok(int cond, const char *name, ...)
 {
 	va_list ap;
 

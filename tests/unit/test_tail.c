@@ -126,7 +126,8 @@ test_opened_anew(void)
 	ok(fd >= 0, "truncation of nothing works");
 	close(fd);
 	put(t.write_fd, text, 5000);
-	ok(open_again(&t, O_WRONLY | O_TRUNC) < 0 && errno == EPERM, "truncation of something is refused where it is tried");
+	ok(open_again(&t, O_WRONLY | O_TRUNC) < 0 && errno == EPERM,
+	   "truncation of something is refused where it is tried");
 	ok(ftruncate(t.write_fd, 10) < 0 && errno == EPERM, "so is shrinking");
 	is_int(read_all(&t, text), 5000, "nothing is lost");
 	fd = open_again(&t, O_WRONLY | O_APPEND);
