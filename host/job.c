@@ -142,6 +142,7 @@ set_limits(struct job *j)
 	j->limits.memory_bytes = ((uint64_t)w->memory_mb << 20) + j->limits.disk_bytes + 2 * w->output_bytes;
 	j->limits.pids = w->pids;
 	j->run.run_ms = w->run_ms;
+	j->run.run_ms_given = j->o.timeout_ms != 0;
 	j->run.start_ms = w->start_ms;
 	j->run.grace_ms = w->grace_ms;
 	j->run.idle_ms = w->idle_ms;
@@ -237,7 +238,7 @@ changed(void *arg, enum run_state from, enum run_state to, uint64_t now_ms)
 			      exit_ended_by_name(x->ended_by));
 	else if (to == RUN_CLOSING)
 		progress_line(&j->progress, "workflow", "exit code %d, %zu operations", x->code, j->evidence.ops_len);
-	else if (from == RUN_CLOSING && to == RUN_OVER && j->run.facts.closing)
+	else if (from == RUN_CLOSING && to == RUN_ENDED && j->run.facts.closing)
 		progress_line(&j->progress, "closing", "boundary verified again");
 }
 
@@ -340,6 +341,8 @@ job_execute(struct job *j)
 		return;
 	}
 	r = j->ops->describe(j->backend, &j->facts);
+	if (r == 0 && j->facts.home_dir[0])
+		r = cred_set_home(&j->cred, j->facts.home_dir); /* on local it is not /home/node */
 	if (r < 0) {
 		trouble(j, "describing the sandbox", r);
 		return;

@@ -257,6 +257,11 @@ take_bytes(struct loop *l, const uint8_t *data, size_t len)
 	int r;
 
 	while (len && l->run->state != RUN_OVER) {
+		if (l->run->state == RUN_ENDED) {
+			ev = (struct run_event){ .kind = RUN_EV_BAD, .why = "guest sent bytes after END" };
+			loop_event(l, &ev);
+			return;
+		}
 		r = frame_receive(&l->receiver, data, len, &used, &f);
 		if (r < 0) {
 			char why[256];
@@ -277,11 +282,6 @@ take_bytes(struct loop *l, const uint8_t *data, size_t len)
 		loop_event(l, &heard);
 		if (ev.kind != RUN_EV_HEARD)
 			loop_event(l, &ev);
-	}
-	if (len && l->evidence->have_end) {
-		ev = (struct run_event){ .kind = RUN_EV_BAD, .why = "guest sent bytes after END" };
-		l->run->state = RUN_CLOSING; /* END ended it already; this is what takes that back */
-		loop_event(l, &ev);
 	}
 }
 

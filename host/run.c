@@ -3,6 +3,7 @@
  * and a run with a cause, or without any piece of the record, cannot pass. */
 #include "host/run.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,8 @@ run_state_name(enum run_state s)
 		return "closing";
 	case RUN_CANCELLING:
 		return "cancelling";
+	case RUN_ENDED:
+		return "waiting for the end of the stream";
 	case RUN_OVER:
 		return "over";
 	}
@@ -78,6 +81,37 @@ cause(struct run *r, enum run_cause c, const char *why)
 	snprintf(r->facts.why[c], sizeof(r->facts.why[c]), "%s", why);
 }
 
+/* A limit that ran out, in words: "the workflow did not end within 1 s (--timeout)". */
+static void
+too_slow(struct run *r, const char *what, uint64_t ms, const char *limit, const char *who)
+{
+	char text[160];
+
+	if (ms % 1000 == 0)
+		snprintf(text, sizeof(text), "%s %" PRIu64 " s (%s%s)", what, ms / 1000, limit, who);
+	else
+		snprintf(text, sizeof(text), "%s %" PRIu64 " ms (%s%s)", what, ms, limit, who);
+	cause(r, CAUSE_TIMEOUT, text);
+}
+
+static void
+run_too_slow(struct run *r, const char *who)
+{
+	too_slow(r, "the workflow did not end within", r->run_ms, r->run_ms_given ? "--timeout" : "limits.run_ms", who);
+}
+
+static void
+start_too_slow(struct run *r, const char *who)
+{
+	too_slow(r, "the workflow was not ready within", r->start_ms, "limits.start_ms", who);
+}
+
+static void
+idle_too_long(struct run *r, const char *who)
+{
+	too_slow(r, "nothing happened for", r->idle_ms, "limits.idle_ms", who);
+}
+
 static void
 enter(struct run *r, enum run_state s, uint64_t now_ms, uint64_t for_ms)
 {
@@ -99,7 +133,7 @@ stop(struct run *r, unsigned cancel, uint64_t now_ms)
 {
 	if (r->state == RUN_OVER)
 		return 0;
-	if (r->state == RUN_CANCELLING || r->state == RUN_CLOSING)
+	if (r->state == RUN_CANCELLING || r->state == RUN_CLOSING || r->state == RUN_ENDED)
 		return 0; /* its own deadline ends it */
 	if (!r->sent || !r->facts.started)
 		return over(r);
@@ -138,7 +172,7 @@ take_signal(struct run *r, const struct run_event *e, uint64_t now_ms)
 	cause(r, CAUSE_SIGNAL, text);
 	if (r->state == RUN_OVER)
 		return 0;
-	if (r->signals > 1)
+	if (r->signals > 1 || r->state == RUN_ENDED)
 		return over(r);
 	return stop(r, RUN_DO_CANCEL_SIGNAL, now_ms);
 }
@@ -157,13 +191,13 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 	case ENDED_OOM:
 		break;
 	case ENDED_RUN_DEADLINE:
-		cause(r, CAUSE_TIMEOUT, "the workflow did not end within run_ms");
+		run_too_slow(r, "");
 		break;
 	case ENDED_IDLE:
-		cause(r, CAUSE_TIMEOUT, "nothing happened for idle_ms");
+		idle_too_long(r, "");
 		break;
 	case ENDED_START_DEADLINE:
-		cause(r, CAUSE_TIMEOUT, "the workflow was not ready within start_ms");
+		start_too_slow(r, "");
 		break;
 	case ENDED_FIREWALL:
 		cause(r, CAUSE_FIREWALL, "the boundary was lost while the workflow ran");
@@ -186,10 +220,12 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 }
 
 static unsigned
-take_end(struct run *r, const struct run_event *e)
+take_end(struct run *r, const struct run_event *e, uint64_t now_ms)
 {
 	struct run_facts *f = &r->facts;
 
+	if (f->ended)
+		cause(r, CAUSE_ERROR, "guest sent END twice");
 	f->ended = true;
 	f->whole = e->ok;
 	switch (e->value) {
@@ -216,7 +252,8 @@ take_end(struct run *r, const struct run_event *e)
 		cause(r, CAUSE_ERROR, "the run ended without the workflow's exit");
 	if (f->sandbox && !f->closing)
 		cause(r, CAUSE_ERROR, "the run ended without a closing verification of the boundary");
-	return over(r);
+	enter(r, RUN_ENDED, now_ms, RUN_EOF_MS);
+	return 0;
 }
 
 static unsigned
@@ -229,21 +266,21 @@ take_tick(struct run *r, uint64_t now_ms)
 		return 0;
 	if (now_ms >= r->deadline_ms) {
 		if (r->state == RUN_RUNNING) {
-			cause(r, CAUSE_TIMEOUT, "the workflow did not end within run_ms (the host's deadline)");
+			run_too_slow(r, "; the host's clock");
 			return stop(r, RUN_DO_CANCEL_DEADLINE, now_ms);
 		}
 		if (r->state == RUN_START) {
-			cause(r, CAUSE_TIMEOUT, "the workflow was not ready within start_ms (the host's deadline)");
+			start_too_slow(r, "; the host's clock");
 			return stop(r, RUN_DO_CANCEL_DEADLINE, now_ms);
 		}
 		snprintf(text, sizeof(text), "time ran out while %s", run_state_name(r->state));
 		cause(r, CAUSE_ERROR, text);
 		return over(r);
 	}
-	if (r->state == RUN_PROVISION || r->state == RUN_HELLO || r->state == RUN_BUNDLE)
+	if (r->state == RUN_PROVISION || r->state == RUN_HELLO || r->state == RUN_BUNDLE || r->state == RUN_ENDED)
 		return 0; /* those have their deadlines; a guest laying out files need not talk */
 	if (r->state == RUN_RUNNING && r->idle_ms && now_ms >= r->active_ms + r->idle_ms + RUN_MARGIN_MS) {
-		cause(r, CAUSE_TIMEOUT, "nothing happened for idle_ms (the host's deadline)");
+		idle_too_long(r, "; the host's clock");
 		return stop(r, RUN_DO_CANCEL_DEADLINE, now_ms);
 	}
 	if (now_ms >= r->heard_ms + PING_LOST_MS) {
@@ -343,13 +380,15 @@ take(struct run *r, const struct run_event *e, uint64_t now_ms)
 			enter(r, RUN_CANCELLING, now_ms, RUN_CANCEL_MS);
 		return 0;
 	case RUN_EV_END:
-		return take_end(r, e);
+		return take_end(r, e, now_ms);
 	case RUN_EV_HEARD:
 		return 0;
 	case RUN_EV_BAD:
 		cause(r, CAUSE_ERROR, e->why ? e->why : "guest sent something malformed");
 		return over(r);
 	case RUN_EV_EOF:
+		if (r->state == RUN_ENDED)
+			return over(r);
 		cause(r, CAUSE_ERROR, e->why ? e->why : "the guest's stream ended without END");
 		return over(r);
 	case RUN_EV_SIGNAL:
@@ -377,6 +416,8 @@ run_next_ms(const struct run *r)
 {
 	uint64_t next = r->deadline_ms;
 
+	if (r->state == RUN_ENDED)
+		return next;
 	if (r->sent && r->ping_ms + PING_INTERVAL_MS < next)
 		next = r->ping_ms + PING_INTERVAL_MS;
 	if (r->sent && r->heard_ms + PING_LOST_MS < next)

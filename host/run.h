@@ -14,6 +14,7 @@
 #define RUN_FIREWALL_MS 20000u
 #define RUN_CLOSING_MS 20000u /* EXIT to END */
 #define RUN_MARGIN_MS 5000u   /* the guest enforces its own deadlines; the host's come later by this */
+#define RUN_EOF_MS 10000u     /* END to the end of the stream */
 #define RUN_CANCEL_MS 5000u   /* CANCEL to END, besides the world's grace */
 #define RUN_DESTROY_MS 45000u /* destroy that hangs is given up: cleanup unconfirmed */
 
@@ -26,6 +27,7 @@ enum run_state {
 	RUN_RUNNING,
 	RUN_CLOSING,
 	RUN_CANCELLING,
+	RUN_ENDED, /* END came; nothing but the end of the stream may follow */
 	RUN_OVER,
 };
 const char *run_state_name(enum run_state s) __attribute__((returns_nonnull));
@@ -43,7 +45,7 @@ enum run_event_kind {
 	RUN_EV_END,     /* value: enum end_result; ok: chain, counts, digests and states agree */
 	RUN_EV_HEARD,   /* any frame came */
 	RUN_EV_BAD,     /* garbage, out of order, a record that lies; or the host's own trouble */
-	RUN_EV_EOF,     /* the stream ended or broke */
+	RUN_EV_EOF,     /* the stream ended, which is right only after END */
 	RUN_EV_SIGNAL,  /* value: signal number */
 	RUN_EV_TICK,
 };
@@ -88,6 +90,7 @@ struct run {
 	uint64_t bundle_ms;                           /* RUN_BUNDLE_MS and what the size adds */
 	uint64_t active_ms;                           /* last frame that was not PONG or LOG */
 	bool sent;                                    /* COMMIT is written: PING may be sent */
+	bool run_ms_given;                            /* run_ms is --timeout's, not the world's */
 	unsigned signals;
 };
 void run_init(struct run *r, bool sandbox, uint64_t now_ms) __attribute__((nonnull));

@@ -276,12 +276,14 @@ store_wipe(struct store *s)
 	s->dir_fd = -1;
 }
 
+#define RECEIPT_NAME_LEN 41u /* of RUNID.json */
+
 static bool
 is_receipt_name(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n == 41 && name[0] != '.' && strcmp(name + 36, ".json") == 0;
+	return n == RECEIPT_NAME_LEN && name[0] != '.' && strcmp(name + 36, ".json") == 0;
 }
 
 /* The last by name in a folder: names of runs sort by time. */
@@ -297,7 +299,7 @@ latest(const char *dir, char *path, size_t size)
 	/* cppcheck-suppress readdirCalled; the program has one thread */
 	while ((e = readdir(d)))
 		if (is_receipt_name(e->d_name) && strcmp(e->d_name, best) > 0)
-			snprintf(best, sizeof(best), "%s", e->d_name);
+			memcpy(best, e->d_name, RECEIPT_NAME_LEN + 1);
 	closedir(d);
 	if (!best[0])
 		return -ENOENT;

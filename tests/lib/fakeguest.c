@@ -413,6 +413,17 @@ send_end(uint8_t result)
 	fake_send(FRAME_END, body, w.len);
 	if (is("after-end"))
 		fake_write("x", 1);
+	if (is("after-end-late")) {
+		(void)usleep(300000);
+		fake_write("x", 1);
+	}
+	if (is("after-end-frame"))
+		fake_send(FRAME_LOG, "\1still here", 11);
+	if (is("end-twice"))
+		fake_send(FRAME_END, body, w.len);
+	if (is("stays"))
+		for (;;)
+			pause();
 }
 
 static void

@@ -103,6 +103,7 @@ static const struct run_event good[] = {
 	{ .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_ITSELF },
 	{ .kind = RUN_EV_CLOSING, .ok = true },
 	{ .kind = RUN_EV_END, .ok = true, .value = END_OK },
+	{ .kind = RUN_EV_EOF },
 };
 #define GOOD (sizeof(good) / sizeof(good[0]))
 
@@ -177,6 +178,8 @@ machine(void)
 	is_int(play(GOOD, NULL, false, 0, false), 0, "nothing wrong, local: 0");
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		for (wrong = 0, at = 0; at < GOOD; at++) {
+			if (at == GOOD - 1 && bad[i].event.kind == RUN_EV_EOF)
+				continue; /* that is where it belongs */
 			got = play(at, &bad[i].event, false, 0, true);
 			if (!ok(got == bad[i].want, "%s before event %zu: exit %d", bad[i].name, at, bad[i].want))
 				printf("# got %d\n", got);
@@ -223,7 +226,7 @@ disorder(void)
 static void
 deadlines(void)
 {
-	static const int want[] = { 4, 4, 4, 4, 5, 5, 4, 4 };
+	static const int want[] = { 4, 4, 4, 4, 5, 5, 4, 4, 4 };
 	size_t at;
 	int got;
 
@@ -250,7 +253,7 @@ actions(void)
 	struct run_event tick = { .kind = RUN_EV_TICK }, sig = { .kind = RUN_EV_SIGNAL, .value = SIGINT };
 	struct run_event exit = { .kind = RUN_EV_EXIT, .ok = true, .value = ENDED_CANCEL },
 			 heard = { .kind = RUN_EV_HEARD };
-	struct run_event end = { .kind = RUN_EV_END, .ok = true, .value = END_CANCELLED };
+	struct run_event end = { .kind = RUN_EV_END, .ok = true, .value = END_CANCELLED }, eof = { .kind = RUN_EV_EOF };
 	struct run r;
 
 	run_init(&r, true, 0);
@@ -267,7 +270,8 @@ actions(void)
 	is_int(run_step(&r, &sig, 6000), RUN_DO_CANCEL_SIGNAL, "a signal asks the guest to end");
 	is_int(run_step(&r, &exit, 6500), 0, "its exit is waited for");
 	is_int(run_step(&r, &good[6], 6600), 0, "and the closing verification");
-	is_int(run_step(&r, &end, 6700), RUN_DO_DESTROY, "then destroy");
+	is_int(run_step(&r, &end, 6700), 0, "END is not yet the end");
+	is_int(run_step(&r, &eof, 6800), RUN_DO_DESTROY, "then destroy");
 	is_int(verdict(&r), 130, "cancelled");
 	running(&r, 0);
 	run_step(&r, &sig, 10);
@@ -284,6 +288,15 @@ actions(void)
 	r.idle_ms = 1000;
 	is_int(run_step(&r, &tick, 1000 + RUN_MARGIN_MS), RUN_DO_CANCEL_DEADLINE, "idle_ms");
 	is_int(verdict(&r), 5, "is a timeout");
+	ok(strcmp(r.facts.why[CAUSE_TIMEOUT], "nothing happened for 1 s (limits.idle_ms; the host's clock)") == 0,
+	   "and says how long: %s", r.facts.why[CAUSE_TIMEOUT]);
+	running(&r, 0);
+	r.run_ms = 1500;
+	r.run_ms_given = true;
+	exit.value = ENDED_RUN_DEADLINE;
+	run_step(&r, &exit, 1);
+	ok(strcmp(r.facts.why[CAUSE_TIMEOUT], "the workflow did not end within 1500 ms (--timeout)") == 0,
+	   "--timeout is named: %s", r.facts.why[CAUSE_TIMEOUT]);
 	running(&r, 0);
 	exit.value = ENDED_CANCEL;
 	run_step(&r, &exit, 1);
