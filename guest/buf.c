@@ -3,12 +3,12 @@
 #include "guest/buf.h"
 
 #include <cJSON.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/number.h"
 #include "proto/utf8.h"
 
 #define BLOCK_LEN 4096u
@@ -173,41 +173,13 @@ buf_json_text(struct buf *b, const char *s)
 		buf_json_string(b, s, strlen(s));
 }
 
-/* see buf.h.  Without libm: tests link none. */
-bool
-number_is_whole(double v)
-{
-	double back;
-
-	if (!(fabs(v) <= 9007199254740992.0))
-		return false;
-	back = (double)(int64_t)v;
-	return back >= v && back <= v;
-}
-
 /* see buf.h */
 void
 buf_number(struct buf *b, double v)
 {
-	char text[40];
+	char text[NUMBER_TEXT_SIZE];
 
-	if (!isfinite(v)) {
-		buf_text(b, "null");
-		return;
-	}
-	if (number_is_whole(v)) {
-		buf_format(b, "%.0f", v >= 0 && v <= 0 ? 0.0 : v); /* -0 is 0 */
-		return;
-	}
-	for (int digits = 15; digits <= 17; digits++) {
-		double back;
-
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		back = strtod(text, NULL);
-		if (back >= v && back <= v)
-			break;
-	}
-	buf_text(b, text);
+	buf_add(b, text, number_text(v, text));
 }
 
 /* see buf.h.  Recurses at most JSON_DEPTH_MAX deep: nothing deeper is ever parsed or built. */

@@ -30,7 +30,6 @@ const char *buf_terminate(struct buf *b) __attribute__((nonnull));
  * escaped.  Numbers: integers up to 2^53 as digits, others shortest form that reads back equal, not finite null. */
 void buf_json_string(struct buf *b, const char *s, size_t len) __attribute__((nonnull(1)));
 void buf_json_text(struct buf *b, const char *s) __attribute__((nonnull(1))); /* NUL-terminated; NULL becomes null */
-bool number_is_whole(double v); /* an integer of at most 2^53 either side of 0 */
 void buf_number(struct buf *b, double v) __attribute__((nonnull));
 void buf_json(struct buf *b, const struct cJSON *json) __attribute__((nonnull(1))); /* NULL becomes null; compact */
 

@@ -11,8 +11,7 @@
 #include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
-
-#define EXACT_MAX 9007199254740991.0
+#include "proto/number.h"
 
 /* One pass over a route. */
 struct pass {
@@ -226,7 +225,7 @@ run_increment(struct pass *p, const struct effect *effect)
 		return 0;
 	}
 	sum = by.number + (old.kind == VALUE_NUMBER ? old.number : 0);
-	if (!isfinite(sum) || fabs(sum) > EXACT_MAX) {
+	if (!isfinite(sum) || fabs(sum) > NUMBER_EXACT_MAX) {
 		refuse(p, 400, "the sum is too large to be exact");
 		return 0;
 	}

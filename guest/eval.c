@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "guest/state.h"
-
-#define EXACT_MAX 9007199254740991.0
+#include "proto/number.h"
 
 static struct value eval_node(struct eval *e, const struct expr *x, uint8_t n);
 
@@ -29,7 +28,7 @@ bool_value(bool v)
 static struct value
 number_value(double v)
 {
-	if (!isfinite(v) || fabs(v) > EXACT_MAX)
+	if (!isfinite(v) || fabs(v) > NUMBER_EXACT_MAX)
 		return null_value();
 	return (struct value){ .kind = VALUE_NUMBER, .number = v };
 }
@@ -85,7 +84,7 @@ eval_is_equal(const struct value *a, const struct value *b)
 	case VALUE_BOOL:
 		return a->yes == b->yes;
 	case VALUE_NUMBER:
-		return a->number >= b->number && a->number <= b->number;
+		return number_is_equal(a->number, b->number);
 	case VALUE_STRING:
 		return strcmp(a->text, b->text) == 0;
 	case VALUE_JSON:
@@ -233,7 +232,7 @@ integer(const struct value *v)
 		if (*s < '0' || *s > '9')
 			return null_value();
 		n = n * 10 + (*s - '0');
-		if (n > EXACT_MAX)
+		if (n > NUMBER_EXACT_MAX)
 			return null_value();
 	}
 	return number_value(minus && n > 0 ? -n : n);
@@ -304,7 +303,7 @@ take(struct aggregate *g, const struct cJSON *row)
 		g->total += v.number;
 	else if (v.kind != VALUE_NULL)
 		g->failed = true;
-	if (fabs(g->total) > EXACT_MAX)
+	if (fabs(g->total) > NUMBER_EXACT_MAX)
 		g->failed = true;
 }
 

@@ -93,10 +93,8 @@ static void
 equal_add(struct check *c, const char *pointer, const cJSON *op)
 {
 	const cJSON *v = json_at(op, pointer, false);
-	char *text = v ? cJSON_PrintUnformatted(v) : cJSON_PrintUnformatted(NULL);
+	char *text = v ? json_print(v) : strdup("nothing");
 
-	if (!text)
-		text = strdup("nothing");
 	if (!text)
 		c->failed = true;
 	else if (!c->first)

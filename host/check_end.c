@@ -2,6 +2,7 @@
  * check_end.c - checks that are judged once, at the end: exit, state, no-egress, and the built-in ones. */
 #include <cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "host/check.h"
 #include "host/json.h"
+#include "proto/number.h"
 
 static bool
 signal_is(const cJSON *want, uint8_t signal)
@@ -46,11 +48,11 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 {
 	const cJSON *code = json_get(def->json, "code"), *signal = json_get(def->json, "signal");
 	const struct plan_exit *e = f->exit;
-	char *want = cJSON_PrintUnformatted(code ? code : signal);
+	char *want = json_print(code ? code : signal);
 	int rc;
 
 	rc = check_expected(r, "%s %.200s", code ? "exit code" : "signal", want ? want : "?");
-	cJSON_free(want);
+	free(want);
 	if (rc < 0)
 		return rc;
 	check_rests_on(r, "/outcome/exit");
@@ -85,6 +87,8 @@ sum(const cJSON *rows, const char *field, double *out)
 		if (n && !cJSON_IsNumber(n))
 			return false;
 		*out += n ? n->valuedouble : 0;
+		if (!(fabs(*out) <= NUMBER_EXACT_MAX))
+			return false; /* beyond, a wrong sum could look right */
 	}
 	return true;
 }
@@ -94,9 +98,9 @@ state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
 {
 	const cJSON *equals = json_get(def, "equals"), *exists = json_get(def, "exists");
 	const char *field = json_get_text(def, "sum");
+	char *text, number[NUMBER_TEXT_SIZE];
 	uint64_t count;
 	double total = 0;
-	char *text;
 	int rc;
 
 	if (exists) {
@@ -113,14 +117,15 @@ state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
 	}
 	if (field) {
 		if (!sum(v, field, &total))
-			return check_actual(r, "values that are not numbers, no sum");
-		r->held = cJSON_IsNumber(equals) && !(equals->valuedouble < total) && !(equals->valuedouble > total);
-		return check_actual(r, "sum %.17g", total);
+			return check_actual(r, "values that are not numbers, or too large to be exact: no sum");
+		r->held = cJSON_IsNumber(equals) && number_is_equal(equals->valuedouble, total);
+		(void)number_text(total, number);
+		return check_actual(r, "sum %s", number);
 	}
 	r->held = json_equal(v, equals);
-	text = cJSON_PrintUnformatted(v);
+	text = json_print(v);
 	rc = check_actual(r, "%.400s", text ? text : "?");
-	cJSON_free(text);
+	free(text);
 	return rc;
 }
 
@@ -130,7 +135,7 @@ state_expect(const cJSON *def, const char *service, const char *path, struct che
 	const cJSON *count = json_get(def, "count"), *exists = json_get(def, "exists"),
 		    *equals = json_get(def, "equals");
 	const char *field = json_get_text(def, "sum");
-	char *text = cJSON_PrintUnformatted(count ? count : exists ? exists : equals);
+	char *text = json_print(count ? count : exists ? exists : equals);
 	int rc;
 
 	if (exists)
@@ -141,7 +146,7 @@ state_expect(const cJSON *def, const char *service, const char *path, struct che
 				    : field ? "sum of "
 					    : "equals",
 				    field ? field : "", field ? " is" : "", text ? text : "?");
-	cJSON_free(text);
+	free(text);
 	return rc;
 }
 

@@ -224,11 +224,11 @@ json_finish(struct check_stream *s, const struct redact *redact, struct check_re
 		return check_actual(r, "%s is not JSON: %s", s->name, why);
 	v = json_at(doc, s->pointer ? s->pointer : "", false);
 	r->held = json_equal(v, s->equals);
-	text = v ? cJSON_PrintUnformatted(v) : NULL;
+	text = json_print(v);
 	snprintf(shown, sizeof(shown), "%s", text ? text : "nothing there");
 	redact_text(redact, shown, sizeof(shown));
 	rc = check_actual(r, "%.400s", shown);
-	cJSON_free(text);
+	free(text);
 	cJSON_Delete(doc);
 	return rc;
 }
@@ -248,10 +248,10 @@ expect(struct check_stream *s, struct check_result *r)
 	case STREAM_MATCHES:
 		return check_expected(r, "a line of %s matches '%s'", s->name, shown);
 	case STREAM_JSON:
-		text = s->equals ? cJSON_PrintUnformatted(s->equals) : NULL;
+		text = json_print(s->equals);
 		rc = check_expected(r, "%s as JSON has %.300s at '%s'", s->name, text ? text : "?",
 				    s->pointer ? s->pointer : "");
-		cJSON_free(text);
+		free(text);
 		return rc;
 	case STREAM_NONE:
 		break;

@@ -13,6 +13,7 @@
 
 #include "host/diag.h"
 #include "host/expand.h"
+#include "host/json.h"
 #include "host/world.h"
 #include "proto/frame.h"
 
@@ -499,35 +500,6 @@ fill_twins(const struct run *run, struct cJSON *doc)
 	return true;
 }
 
-/* cJSON prints a number with 15 digits when that is nearly the same; a seed or an amount must be the same. */
-static bool
-make_exact(struct cJSON *v)
-{
-	char text[40];
-	double back;
-	int digits;
-
-	for (; v; v = v->next) {
-		if (!make_exact(v->child))
-			return false;
-		if (!cJSON_IsNumber(v))
-			continue;
-		for (digits = 15; digits <= 17; digits++) {
-			(void)snprintf(text, sizeof(text), "%.*g", digits, v->valuedouble);
-			back = strtod(text, NULL);
-			if (!(back < v->valuedouble) && !(back > v->valuedouble))
-				break;
-		}
-		if (digits == 15)
-			continue;
-		v->valuestring = strdup(text);
-		if (!v->valuestring)
-			return false;
-		v->type = cJSON_Raw | (v->type & ~0xff);
-	}
-	return true;
-}
-
 static void
 wipe_strings(struct cJSON *v)
 {
@@ -544,7 +516,7 @@ make_twins(const struct run *run, struct cred *c, struct diag *d)
 	struct cJSON *doc = cJSON_CreateObject();
 	int r = 0;
 
-	if (!doc || !fill_twins(run, doc) || !make_exact(doc) || !(c->twins_json = cJSON_PrintUnformatted(doc)))
+	if (!doc || !fill_twins(run, doc) || !(c->twins_json = json_print(doc)))
 		r = out_of_memory(d);
 	else
 		c->twins_json_len = strlen(c->twins_json);

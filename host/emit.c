@@ -3,13 +3,13 @@
 #include "host/emit.h"
 
 #include <assert.h>
-#include <cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "host/json.h"
 #include "proto/cursor.h"
 #include "proto/frame.h"
 
@@ -171,7 +171,7 @@ emit_hex(struct emit *e, const char *key, const uint8_t digest[static 32])
 void
 emit_json(struct emit *e, const char *key, const struct cJSON *v)
 {
-	char *text = v ? cJSON_PrintUnformatted(v) : NULL;
+	char *text = json_print(v);
 
 	if (text)
 		emit_raw(e, key, text, strlen(text));
@@ -179,7 +179,7 @@ emit_json(struct emit *e, const char *key, const struct cJSON *v)
 		emit_null(e, key);
 	if (v && !text)
 		e->error = e->error ? e->error : -ENOMEM;
-	cJSON_free(text);
+	free(text);
 }
 
 void

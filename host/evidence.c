@@ -321,10 +321,10 @@ hash_text(struct sha256 *h, const char *text)
 static void
 hash_json(struct sha256 *h, const cJSON *v)
 {
-	char *text = v ? cJSON_PrintUnformatted(v) : NULL;
+	char *text = json_print(v);
 
 	hash_text(h, text);
-	cJSON_free(text);
+	free(text);
 }
 
 /* What of an operation makes two runs the same: no times, no connection numbers. */

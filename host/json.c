@@ -69,12 +69,6 @@ json_get_u64(const struct cJSON *o, const char *name, uint64_t max, uint64_t *ou
 	return json_as_u64(json_get(o, name), max, out);
 }
 
-bool
-json_equal(const struct cJSON *a, const struct cJSON *b)
-{
-	return a && b && cJSON_Compare(a, b, true);
-}
-
 static size_t
 token(const char **at, char *out, size_t size)
 {

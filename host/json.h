@@ -18,8 +18,12 @@ bool json_get_true(const struct cJSON *o, const char *name) __attribute__((nonnu
 /* A whole number from 0 to max (at most 2^53).  false: absent, another type, out of range. */
 bool json_get_u64(const struct cJSON *o, const char *name, uint64_t max, uint64_t *out) __attribute__((nonnull(2, 4)));
 bool json_as_u64(const struct cJSON *v, uint64_t max, uint64_t *out) __attribute__((nonnull(3)));
-/* Equal as JSON values: numbers as doubles, objects without regard to order. */
+/* Equal as JSON values: numbers as doubles (exactly, unlike cJSON_Compare), objects without regard to order.  NULL equals
+ * nothing. */
 bool json_equal(const struct cJSON *a, const struct cJSON *b);
+/* Compact JSON that reads back equal (unlike cJSON_PrintUnformatted).  NULL: v is NULL, or no memory; else the
+ * caller frees it. */
+char *json_print(const struct cJSON *v) __attribute__((warn_unused_result));
 /* The value at a JSON Pointer (RFC 6901).  A token after an array of rows may be a row's "id" when ids is true. NULL: none. */
 const struct cJSON *json_at(const struct cJSON *root, const char *pointer, bool ids) __attribute__((nonnull(2)));
 /* Removes white space between tokens, in place; returns the new length.  text was scanned. */

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "host/nearest.h"
+#include "proto/number.h"
 
 #define TEXT_MAX 4096u
-#define NUMBER_MAX 9007199254740991.0 /* 2^53-1: above it a JSON number is no longer exact */
 
 size_t
 wr_enter(struct wr *c, const char *key)
@@ -277,7 +277,7 @@ wr_integer(struct wr *c, const struct cJSON *v, uint64_t min, uint64_t max, uint
 		return r;
 	}
 	n = v->valuedouble;
-	if (!(n >= 0 && n <= NUMBER_MAX) || n < (double)min || n > (double)max || (double)(uint64_t)n < n) {
+	if (!(n >= 0 && n <= NUMBER_EXACT_MAX) || n < (double)min || n > (double)max || (double)(uint64_t)n < n) {
 		r = wr_fail(c, -EPROTO, "%.17g is not a whole number from %" PRIu64 " to %" PRIu64, n, min, max);
 		diag_fix(c->d, "write a whole number from %" PRIu64 " to %" PRIu64, min, max);
 		return r;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/json.h"
 #include "host/world_read.h"
+#include "proto/number.h"
 
 /* The value at a pointer in the initial state, where a token after a collection is a row's id; NULL: none. */
 static const struct cJSON *
@@ -68,7 +70,7 @@ sum_is(const struct cJSON *rows, const char *field, double want)
 			return false;
 		all += f ? f->valuedouble : 0;
 	}
-	return !(all < want) && !(all > want);
+	return number_is_equal(all, want);
 }
 
 static bool
@@ -93,7 +95,7 @@ state_holds(const struct wr *c, const struct cJSON *check)
 		return (cJSON_IsArray(v) || cJSON_IsObject(v)) && (double)cJSON_GetArraySize(v) == count->valuedouble;
 	if (sum)
 		return sum_is(v, sum->valuestring, equals->valuedouble);
-	return cJSON_Compare(v, equals, true);
+	return json_equal(v, equals);
 }
 
 static bool
