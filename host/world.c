@@ -13,11 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/json.h"
 #include "host/world_read.h"
 #include "proto/cursor.h"
 #include "proto/frame.h"
+#include "proto/number.h"
 
-#define NUMBER_MAX 9007199254740991.0
 #define ABOUT_MAX 1024u
 
 void
@@ -240,7 +241,7 @@ check_numbers(struct wr *c, const struct cJSON *v)
 	size_t mark, i = 0;
 	int r = 0;
 
-	if (cJSON_IsNumber(v) && !(fabs(v->valuedouble) <= NUMBER_MAX)) {
+	if (cJSON_IsNumber(v) && !(fabs(v->valuedouble) <= NUMBER_EXACT_MAX)) {
 		r = wr_fail(c, -EPROTO, "this number is too large to be exact");
 		diag_fix(c->d, "stay within 9007199254740991 (2^53-1), or write it as a string");
 		return r;
@@ -340,8 +341,7 @@ static const struct wr_key world_keys[] = {
 	{ "keep", world_read_keep, 0, NULL },
 	{ "env", world_read_env, 0, NULL },
 	{ "secrets", world_read_secrets, 0, NULL },
-	{ "services", world_read_services, WR_REQUIRED,
-	  "\"services\": [ { \"name\": \"payments\", \"kind\": \"http\", \"hosts\": [ \"payments.internal\" ], ... } ]" },
+	{ "services", world_read_services, 0, NULL },
 	{ "workflow", world_read_workflow, WR_REQUIRED, "\"workflow\": { \"command\": [ \"node\", \"agent.mjs\" ] }" },
 	{ "checks", world_read_checks, WR_REQUIRED,
 	  "\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ]; a run without a check proves nothing" },
@@ -365,11 +365,11 @@ check_state_bytes(struct wr *c)
 		state = cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state");
 		if (!state)
 			continue;
-		text = cJSON_PrintUnformatted(state);
+		text = json_print(state);
 		if (!text)
 			return out_of_memory(c->d);
 		bytes += strlen(text);
-		cJSON_free(text);
+		free(text);
 	}
 	if (bytes <= c->w->limits.state_bytes)
 		return 0;

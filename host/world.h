@@ -42,7 +42,7 @@ struct world {
 	struct world_limits limits;
 	const struct cJSON *files, *env; /* array of patterns; object or NULL */
 	size_t services_len;
-	struct world_service *services;      /* owned array */
+	struct world_service *services;      /* owned array; NULL or empty: a workflow that calls nobody */
 	const struct cJSON *command;         /* workflow.command: array of strings, at least one */
 	const char *cwd, *stdin_text, *node; /* or NULL */
 	size_t checks_len;

@@ -142,6 +142,22 @@ check_state_shape(struct wr *c, const struct cJSON *v)
 	return r;
 }
 
+/* Without a service there is nothing to call. */
+static int
+check_any_call(struct wr *c, const struct world_check *k)
+{
+	const struct cJSON *exactly = cJSON_GetObjectItemCaseSensitive(k->json, "exactly");
+	int r;
+
+	if (c->w->services_len > 0 || k->kind != CHECK_CALLS || (exactly && exactly->valueint == 0) ||
+	    (!exactly && !cJSON_GetObjectItemCaseSensitive(k->json, "at_least") &&
+	     cJSON_GetObjectItemCaseSensitive(k->json, "at_most")))
+		return 0;
+	r = wr_fail(c, -EPROTO, "the world has no service, so there is never a call");
+	diag_fix(c->d, "add a service that the workflow calls, or take the check out");
+	return r;
+}
+
 int
 world_check_references(struct wr *c)
 {
@@ -167,6 +183,8 @@ world_check_references(struct wr *c)
 				r = check_state_shape(c, k->json);
 		} else if (r == 0) {
 			r = check_route(c, k->json, s);
+			if (r == 0)
+				r = check_any_call(c, k);
 		}
 		wr_leave(c, inner);
 	}

@@ -237,7 +237,7 @@ test_service_list(void)
 		const char *services, *pointer, *problem, *fix;
 		int err;
 	} bad[] = {
-		{ "[]", "/services", "too short", "at least 1", -EPROTO },
+		{ "{}", "/services", "expected an array", "[ ... ]", -EPROTO },
 		{ "[{\"name\":\"a\",\"kind\":\"postgres\",\"role\":\"x\"}]", "/services/0/kind",
 		  "kind \"postgres\" is not supported by this version", "\"http\"", -EOPNOTSUPP },
 		{ "[{\"name\":\"a\",\"kind\":\"http\"}]", "/services/0", "has no \"hosts\"", "add \"hosts\"", -EPROTO },
