@@ -293,7 +293,7 @@ stage_collect(const struct world *w, struct stage *out, struct diag *d)
 	}
 	if (r < 0 && r != -ENOMEM && !d->fix[0])
 		diag_fix(d, "see that you may read it and that nothing else changes it, then try again");
-	if (r < 0 || (r = stage_check_found(k)) < 0 || (r = warn_case(k)) < 0)
+	if (r < 0 || (r = stage_check_found(k)) < 0 || (r = stage_check_fit(k)) < 0 || (r = warn_case(k)) < 0)
 		stage_wipe(&s);
 	else
 		*out = s;

@@ -53,6 +53,9 @@ int stage_check_links(struct walk *k) __attribute__((warn_unused_result, nonnull
 /* Every pattern found something, every kept file is there, and the workflow's folder too. */
 int stage_check_found(struct walk *k) __attribute__((warn_unused_result, nonnull)); /* stage_missing.c */
 
+/* Warns about what enters and cannot work there. */
+int stage_check_fit(struct walk *k) __attribute__((warn_unused_result, nonnull)); /* stage_fit.c */
+
 /* The error at a pattern of the world (or at "files" as a whole: SIZE_MAX), with problem and fix. */
 int stage_fail(struct walk *k, int err, size_t pattern, const char *format, ...)
 	__attribute__((format(printf, 4, 5), nonnull(1, 4)));
