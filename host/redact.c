@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * redact.c - see redact.h.  A table of the first two bytes lets nearly all positions pass with one look. */
+ * redact.c - see redact.h.  Nearly all positions pass without a look: the last two bytes of the window that the shortest
+ * pattern fills say how far it can move (Wu and Manber, 1994).  What is left is looked up by its first two bytes. */
 #include "host/redact.h"
 
 #include <errno.h>
@@ -20,7 +21,9 @@ struct pattern {
 struct redact {
 	struct pattern *patterns; /* longest first, so that the first hit is the longest */
 	size_t len, size, longest;
-	uint8_t first[8192]; /* bit per value of the first two bytes (one-byte patterns set all 256) */
+	size_t window;        /* bytes of the shortest pattern, at most 255 */
+	uint8_t shift[65536]; /* by the last two bytes of the window: how many positions no pattern can start at */
+	uint8_t first[8192];  /* bit per value of the first two bytes (one-byte patterns set all 256) */
 };
 
 struct redact *
@@ -36,6 +39,8 @@ redact_free(struct redact *r)
 
 	if (!r)
 		return;
+	explicit_bzero(r->shift, sizeof(r->shift)); /* tells pairs of bytes of the values */
+	explicit_bzero(r->first, sizeof(r->first));
 	for (i = 0; i < r->len; i++) {
 		explicit_bzero(r->patterns[i].bytes, r->patterns[i].len);
 		free(r->patterns[i].bytes);
@@ -204,6 +209,28 @@ base64_inner(const uint8_t *value, size_t len, unsigned before, bool url, uint8_
 	return n;
 }
 
+/* Anew after each value: the shortest pattern may have become shorter. */
+static void
+window_make(struct redact *r)
+{
+	size_t i, j, at;
+
+	r->window = r->patterns[r->len - 1].len;
+	if (r->window > 255)
+		r->window = 255;
+	if (r->window < 2)
+		return;
+	memset(r->shift, (int)(r->window - 1), sizeof(r->shift));
+	for (i = 0; i < r->len; i++)
+		for (j = 1; j < r->window; j++) {
+			const uint8_t *p = r->patterns[i].bytes;
+
+			at = (size_t)p[j - 1] << 8 | p[j];
+			if (r->shift[at] > r->window - 1 - j)
+				r->shift[at] = (uint8_t)(r->window - 1 - j);
+		}
+}
+
 int
 redact_add(struct redact *r, const char *name, const char *value, size_t len)
 {
@@ -226,6 +253,8 @@ redact_add(struct redact *r, const char *name, const char *value, size_t len)
 		}
 	explicit_bzero(b64, len * 4 / 3 + 8);
 	free(b64);
+	if (r->len)
+		window_make(r);
 	return rc;
 }
 
@@ -257,17 +286,33 @@ pattern_at(const struct redact *r, const uint8_t *at, size_t left)
 	return NULL;
 }
 
+/* The first position from i on, before end, where a pattern may start; end when there is none.  All of the window behind
+ * each position before end is there.  i itself when it lies behind end. */
+static size_t
+skip(const struct redact *r, const uint8_t *buf, size_t i, size_t end)
+{
+	const uint8_t *last = buf + r->window - 2;
+	size_t by;
+
+	if (r->window < 2 || i >= end)
+		return i;
+	while (i < end && (by = r->shift[(size_t)last[i] << 8 | last[i + 1]]) != 0)
+		i += by;
+	return i < end ? i : end;
+}
+
 /* Works through buf.  Unless last, a position is decided only when the longest pattern would fit behind it: so what is
  * written does not depend on where the chunks are cut. */
 static int
 scan(struct redact_stream *s, bool last)
 {
 	const struct pattern *p;
-	size_t from = 0, i = 0;
+	size_t from = 0, i = 0, need = last ? s->r->window : s->r->longest;
+	size_t end = s->have >= need ? s->have - need + 1 : 0; /* from here on nothing is decided, or nothing fits */
 	char token[96];
 	int rc;
 
-	while (i < s->have && (last || s->have - i >= s->r->longest)) {
+	while ((i = skip(s->r, s->buf, i, end)) < end) {
 		p = pattern_at(s->r, s->buf + i, s->have - i);
 		if (!p) {
 			i++;
@@ -281,6 +326,8 @@ scan(struct redact_stream *s, bool last)
 		i += p->len;
 		from = i;
 	}
+	if (last && i < s->have)
+		i = s->have;
 	if (i > from && (rc = s->sink(s->arg, s->buf + from, i - from)) < 0)
 		return rc;
 	s->have -= i;

@@ -130,6 +130,75 @@ splits(const struct redact *r)
 	is_int(k, 0, "no value is left");
 }
 
+/* Against the plain way: at each place the longest value that fits, else one byte. */
+static void
+naive(const char *const *values, size_t values_len, const char *text, size_t len)
+{
+	size_t i = 0, k, n, best, which = 0;
+
+	two.len = 0;
+	while (i < len) {
+		for (best = 0, k = 0; k < values_len; k++) {
+			n = strlen(values[k]);
+			if (n > best && n <= len - i && memcmp(text + i, values[k], n) == 0) {
+				best = n;
+				which = k;
+			}
+		}
+		if (best)
+			two.len += (size_t)sprintf(two.text + two.len, "{{secret.%zu}}", which);
+		else
+			two.text[two.len++] = text[i];
+		i += best ? best : 1;
+	}
+	two.text[two.len] = '\0';
+}
+
+static void
+shapes(void)
+{
+	/* Short alphabets and values that begin, end and contain each other; none is long enough for base64 of text. */
+	static const char *const sets[][4] = {
+		{ "abab", "ababab", "babc", "b" },
+		{ "aa", "aaa", "aaaaaaaa", "ba" },
+		{ "abcabcab", "cabcab", "abc", "ca" },
+		{ "aaaaaaaaab", "baaaaaaaaa", "ab", "bb" },
+		{ "cccccccccccccccccccc", "abcc", "ccab", "cb" },
+	};
+	static char text[4000];
+	char name[24];
+	size_t i, k, bad = 0, at, n;
+	unsigned seed;
+
+	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		for (seed = 1; seed <= 60; seed++) {
+			struct redact *r = redact_new();
+			size_t count = 1 + seed % 4, len = 50 + seed * 60;
+			struct redact_stream s;
+
+			srand(seed);
+			for (k = 0; k < len; k++)
+				text[k] = (char)('a' + rand() % (seed % 2 ? 2 : 3));
+			for (k = 0; k < count; k++) {
+				snprintf(name, sizeof(name), "%zu", k);
+				bad += redact_add(r, name, sets[i][k], strlen(sets[i][k])) < 0;
+			}
+			naive(sets[i], count, text, len);
+			one.len = 0;
+			bad += redact_stream_init(&s, r, sink, &one) < 0;
+			for (at = 0; at < len; at += n) {
+				n = (size_t)(rand() % 40) + 1;
+				n = n > len - at ? len - at : n;
+				bad += redact_stream_add(&s, text + at, n) < 0;
+			}
+			bad += redact_stream_finish(&s) < 0;
+			redact_stream_wipe(&s);
+			bad += one.len != two.len || memcmp(one.text, two.text, one.len) != 0;
+			redact_free(r);
+		}
+	is_int((long long)bad, 0, "the same as the plain way, over three hundred texts (seeds 1 to 60)");
+}
+
 int
 main(void)
 {
@@ -139,6 +208,7 @@ main(void)
 	is_int(redact_add(r, "empty", "", 0), 0, "an empty value is ignored");
 	encodings(r);
 	splits(r);
+	shapes();
 	is_str(whole(none, token, strlen(token)), token, "without secrets nothing changes");
 	is_str(whole(NULL, token, strlen(token)), token, "nor without patterns");
 	is_int(redact_add(none, "a", "abcd1234", 8), 0, "a value");
