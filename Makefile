@@ -17,6 +17,7 @@ CLANG ?= clang
 T ?= 60
 V ?=
 Q = $(if $(V),,@)
+comma = ,
 say = $(if $(V),,@printf '  %-7s %s\n' '$1' '$2';)
 
 VERSION = 0.1.0
@@ -128,12 +129,14 @@ $(O)/san/foreign.a: $(FOREIGN_SRC:%=$(O)/san/foreign/%.o)
 MUSL_LIB ?= $(shell dirname "$$(sed -nE 's/.*[[:space:]]([^[:space:]]*\/rcrt1\.o|[^[:space:]]*\/Scrt1\.o).*/\1/p' /usr/lib/*-linux-musl/musl-gcc.specs 2>/dev/null | head -n 1)")
 GCC_LIB = $(shell dirname "$$(gcc -print-file-name=crtbeginS.o)")
 GUEST_A = $(O)/guest/guest.a $(O)/guest/firewall.a $(O)/guest/proto.a $(O)/guest/foreign.a
-$(O)/agenttwin-guest.debug: $(GUEST_A)
-	$(call say,LINK,$@)
-	$(Q)$(MUSL_CC) -static -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now,-z,noexecstack \
-		-Wl,--gc-sections,--build-id=none -o $@ $(MUSL_LIB)/rcrt1.o $(MUSL_LIB)/crti.o $(GCC_LIB)/crtbeginS.o \
+# $1: more objects and flags
+guest_link = $(MUSL_CC) -static -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now,-z,noexecstack \
+		-Wl,--gc-sections,--build-id=none -o $@ $(MUSL_LIB)/rcrt1.o $(MUSL_LIB)/crti.o $(GCC_LIB)/crtbeginS.o $1 \
 		-Wl,--whole-archive $(O)/guest/guest.a -Wl,--no-whole-archive $(O)/guest/firewall.a $(O)/guest/proto.a \
 		$(O)/guest/foreign.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a $(GCC_LIB)/crtendS.o $(MUSL_LIB)/crtn.o
+$(O)/agenttwin-guest.debug: $(GUEST_A)
+	$(call say,LINK,$@)
+	$(Q)$(call guest_link)
 $(O)/agenttwin-guest: $(O)/agenttwin-guest.debug .ci/check-elf
 	$(Q)objcopy --strip-all $< $@.tmp
 	$(Q)sh .ci/check-elf $@.tmp
@@ -144,10 +147,13 @@ $(O)/host/guest-image.o: $(O)/agenttwin-guest host/guest-image.S
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -c -I$(O) -o $@ host/guest-image.S
 HOST_LINK = -pie -Wl,-z,relro,-z,now,-z,noexecstack
-$(O)/agenttwin-host: $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(O)/host/guest-image.o
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(HOST_LINK) -o $@ $(O)/host/guest-image.o -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
+HOST_A = $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a
+# $1: the object that holds the guest
+host_link = $(CC) $(HOST_LINK) -o $@ $1 -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
 		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a
+$(O)/agenttwin-host: $(HOST_A) $(O)/host/guest-image.o
+	$(call say,LINK,$@)
+	$(Q)$(call host_link,$(O)/host/guest-image.o)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 LIB_A = $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
@@ -160,15 +166,15 @@ $(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
 		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
 # Drives the firewall room in shell tests and benchmarks.
-$(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a
+$(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a tests/lib/nlfault.h
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=open -o $@ $< \
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $< \
 		$(O)/san/firewall.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # The same without sanitizers, as the guest is built: for measuring.
 $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
 NSRUN_HOST = process node node_digest lease remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
 	backend_namespace backend_local diag cmd_doctor cmd_reap
@@ -184,6 +190,17 @@ $(O)/tests/fakehost: tests/lib/fakehost.c $(O)/host/firewall.a $(O)/host/proto.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
+# Both programs as they are, but for a guest whose netlink fails when a file of the world says so.
+FAULTY = $(O)/tests/faulty
+$(FAULTY)/agenttwin-guest: tests/lib/nlfault.c tests/lib/nlfault.h $(GUEST_A)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(GUEST_FLAGS) -I. $(MUSL_INC) -c -o $(FAULTY)/nlfault.o $<
+	$(Q)$(call guest_link,$(FAULTY)/nlfault.o -s -Wl$(comma)--wrap=sendto$(comma)--wrap=recvfrom)
+$(O)/tests/agenttwin-host-faulty: $(FAULTY)/agenttwin-guest $(HOST_A)
+	$(call say,TEST,$@)
+	$(Q)$(CC) -c -I$(FAULTY) -o $(FAULTY)/guest-image.o host/guest-image.S
+	$(Q)$(call host_link,$(FAULTY)/guest-image.o)
 # Plays the monitor for the twins.
 $(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/san/foreign.a
 	$(call say,TEST,$@)
@@ -226,7 +243,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .SECONDARY:
 
-tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost
+tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost $(O)/tests/agenttwin-host-faulty
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests

@@ -2,14 +2,11 @@
  * fwtool.c - drives the firewall room for tests and benchmarks: fwtool [OPTION]... STEP...
  *   -o        the outer lock (default: inner)      -c PORT  control port          -u UID  the workflow's (default 1000)
  *   -p        pretend that no peer of the control connection can be seen; the heartbeat is a short sleep
- *   -f LIST   kernel features to hide, of inet,ip6,reject,log,ct: their names are changed on the way to the kernel
+ *   -f LIST   kernel features to hide, of inet,ip4,ip6,reject,log,ct: they are renamed on the way to the kernel
  * Steps: install prove closing text policy watch denied counters probes sh:COMMAND sleep:MS time:N (N installs, each in a
  * new network namespace).  A step that fails prints "STEP: ERRNO step=... text" and ends the program with status 1. */
 #include <errno.h>
 #include <grp.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
-#include <linux/netlink.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,52 +16,25 @@
 #include <unistd.h>
 
 #include "firewall/fw.h"
+#include "tests/lib/nlfault.h"
 
 static struct fw_lock lock;
 static struct fw_failure failure;
 static char text[FW_TEXT_MAX];
-static const char *hidden = "";
 static int unseen;
 
-ssize_t __real_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-ssize_t __wrap_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-
-static void
-hide(uint8_t *buf, size_t len, const char *name, char to)
-{
-	size_t n = strlen(name) + 1;
-
-	for (size_t i = 0; len >= n && i <= len - n; i++)
-		if (memcmp(buf + i, name, n) == 0)
-			buf[i] = (uint8_t)to;
-}
-
-/* The kernel answers for what it does not know, so the answers are real. */
 ssize_t
 __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to, socklen_t to_len)
 {
-	static uint8_t buf[FW_SPACE];
-	struct nlmsghdr *h;
+	return to && to->sa_family == AF_NETLINK ? nlfault_sendto(fd, data, len, flags, to, to_len)
+						 : __real_sendto(fd, data, len, flags, to, to_len);
+}
 
-	if (!*hidden || !to || to->sa_family != AF_NETLINK || len > sizeof(buf))
-		return __real_sendto(fd, data, len, flags, to, to_len);
-	memcpy(buf, data, len);
-	for (size_t at = 0; at + sizeof(*h) < len; at += NLMSG_ALIGN(h->nlmsg_len)) {
-		h = (struct nlmsghdr *)(void *)(buf + at);
-		if (h->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || (h->nlmsg_type & 255) > NFT_MSG_NEWRULE)
-			continue; /* what asks is let through */
-		if (strstr(hidden, "inet") && buf[at + sizeof(*h)] == 1)
-			buf[at + sizeof(*h)] = 99;
-		if (strstr(hidden, "ip6") && buf[at + sizeof(*h)] == 10)
-			buf[at + sizeof(*h)] = 99;
-	}
-	if (strstr(hidden, "reject"))
-		hide(buf, len, "reject", 'R');
-	if (strstr(hidden, "log"))
-		hide(buf, len, "log", 'L');
-	if (strstr(hidden, "ct"))
-		hide(buf, len, "ct", 'C');
-	return __real_sendto(fd, buf, len, flags, to, to_len);
+ssize_t
+__wrap_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from, socklen_t *from_len)
+{
+	return from ? nlfault_recvfrom(fd, buf, len, flags, from, from_len)
+		    : __real_recvfrom(fd, buf, len, flags, from, from_len);
 }
 
 /* The daemon in the test ticks ten times a second by itself. */
@@ -236,7 +206,7 @@ main(int argc, char **argv)
 			want.uid_workflow = (uint32_t)atoi(optarg);
 			break;
 		case 'f':
-			hidden = optarg;
+			nlfault.hidden = optarg;
 			break;
 		default:
 			return 2;

@@ -6,83 +6,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
-#include <linux/netlink.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "firewall/fw.h"
+#include "tests/lib/nlfault.h"
 
 static struct fw_lock lock;
 static struct fw_failure failure;
-static int calls, fail_at = -1, fail_with, injected;
-static const char *hidden = "";
-
-ssize_t __real_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-ssize_t __wrap_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-ssize_t __real_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *);
-ssize_t __wrap_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *);
-
-static void
-hide(uint8_t *buf, size_t len, const char *name)
-{
-	size_t n = strlen(name) + 1;
-
-	if (!strstr(hidden, name))
-		return;
-	for (size_t i = 0; len >= n && i <= len - n; i++)
-		if (memcmp(buf + i, name, n) == 0)
-			buf[i] = 'X';
-}
 
 ssize_t
 __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to, socklen_t to_len)
 {
-	static uint8_t buf[FW_SPACE];
-	struct nlmsghdr *h;
-
-	if (!to || to->sa_family != AF_NETLINK)
-		return __real_sendto(fd, data, len, flags, to, to_len);
-	if (calls++ == fail_at) {
-		injected = 1;
-		errno = fail_with;
-		return -1;
-	}
-	if (!*hidden || len > sizeof(buf))
-		return __real_sendto(fd, data, len, flags, to, to_len);
-	memcpy(buf, data, len);
-	for (size_t at = 0; at + sizeof(*h) < len; at += NLMSG_ALIGN(h->nlmsg_len)) {
-		h = (struct nlmsghdr *)(void *)(buf + at);
-		if (h->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || (h->nlmsg_type & 255) > NFT_MSG_NEWRULE)
-			continue;
-		if ((strstr(hidden, "inet") && buf[at + sizeof(*h)] == 1) ||
-		    (strstr(hidden, "ip6") && buf[at + sizeof(*h)] == 10) ||
-		    (strstr(hidden, "ip4") && buf[at + sizeof(*h)] == 2))
-			buf[at + sizeof(*h)] = 99;
-	}
-	hide(buf, len, "reject");
-	hide(buf, len, "log");
-	return __real_sendto(fd, buf, len, flags, to, to_len);
+	return to && to->sa_family == AF_NETLINK ? nlfault_sendto(fd, data, len, flags, to, to_len)
+						 : __real_sendto(fd, data, len, flags, to, to_len);
 }
 
 ssize_t
 __wrap_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from, socklen_t *from_len)
 {
-	ssize_t r;
-
-	if (from && calls == fail_at) {
-		calls++;
-		injected = 1;
-		errno = fail_with;
-		return -1;
-	}
-	r = __real_recvfrom(fd, buf, len, flags, from, from_len);
-	if (from && r >= 0)
-		calls++;
-	return r;
+	return from ? nlfault_recvfrom(fd, buf, len, flags, from, from_len)
+		    : __real_recvfrom(fd, buf, len, flags, from, from_len);
 }
 
 static int
@@ -115,28 +61,29 @@ test_each_call(int err)
 {
 	int r, undetected = 0, wrong = 0;
 
-	fail_at = -1;
-	calls = 0;
+	nlfault.fail_at = -1;
+	nlfault.calls = 0;
 	is_int(install(FW_INNER, false), 0, "installs when nothing fails");
-	int total = calls;
+	int total = nlfault.calls;
 
 	fw_lock_wipe(&lock);
-	for (fail_at = 0; fail_at < total; fail_at++) {
-		fail_with = err;
-		calls = injected = 0;
+	for (nlfault.fail_at = 0; nlfault.fail_at < total; nlfault.fail_at++) {
+		nlfault.error = err;
+		nlfault.calls = 0;
+		nlfault.injected = false;
 		r = install(FW_INNER, false);
-		if (!injected) { /* waiting for the device pair takes more or fewer looks */
+		if (!nlfault.injected) { /* waiting for the device pair takes more or fewer looks */
 			fw_lock_wipe(&lock);
 			continue;
 		}
 		undetected += r >= 0 || lock.installed;
 		wrong += r < 0 && (failure.step[0] == '\0' || failure.text[0] == '\0' || failure.err != err);
 		if (r >= 0 || failure.err != err)
-			printf("# call %d: r=%d step=%s err=%d %s\n", fail_at, r, failure.step, failure.err,
+			printf("# call %d: r=%d step=%s err=%d %s\n", nlfault.fail_at, r, failure.step, failure.err,
 			       failure.text);
 		fw_lock_wipe(&lock);
 	}
-	fail_at = -1;
+	nlfault.fail_at = -1;
 	ok(total > 20, "%d netlink calls", total);
 	is_int(undetected, 0, "each failure is an error");
 	is_int(wrong, 0, "with its step, errno and a text");
@@ -161,10 +108,10 @@ test_kernels(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		hidden = rows[i].hidden;
+		nlfault.hidden = rows[i].hidden;
 		int r = install(FW_INNER, true);
 
-		hidden = "";
+		nlfault.hidden = "";
 		is_int(r, rows[i].r, rows[i].hidden);
 		if (r != rows[i].r)
 			printf("# %s: %s\n", failure.step, failure.text);
