@@ -29,6 +29,6 @@ int fw_counters_read(struct fw_lock *l) __attribute__((warn_unused_result, nonnu
 /* Opens change, route and log sockets; route events are subscribed now, so nothing of the set-up is in them. */
 int fw_watch_open(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_unused_result, nonnull));
 int fw_log_open(struct fw_lock *l, struct fw_failure *f) __attribute__((warn_unused_result, nonnull));
-/* Throws away what the log socket has. */
-void fw_log_discard(struct fw_lock *l) __attribute__((nonnull));
+/* Throws away what the log socket has.  0 or -errno. */
+int fw_log_discard(struct fw_lock *l) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -286,8 +286,10 @@ fw_lock_denied(struct fw_lock *l)
 			l->denied_lossy = true;
 			continue;
 		}
-		if (len < 0)
+		if (len < 0) {
+			l->denied_lossy = true; /* the totals do not suffer */
 			return len;
+		}
 		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
 		     h = mnl_nlmsg_next(h, &len))
 			changed += take_record(l, h, now);
@@ -295,13 +297,17 @@ fw_lock_denied(struct fw_lock *l)
 	return changed;
 }
 
-void
+int
 fw_log_discard(struct fw_lock *l)
 {
 	int len = 0;
 
-	for (int i = 0; i < LOG_BATCH && l->log_fd >= 0 && (len >= 0 || len == -ENOBUFS || len == -EMSGSIZE); i++)
+	for (int i = 0; i < LOG_BATCH && l->log_fd >= 0 && len != -EAGAIN; i++) {
 		len = fw_nl_receive(l->log_fd, l->space, sizeof(l->space));
+		if (len < 0 && len != -EAGAIN && len != -ENOBUFS && len != -EMSGSIZE)
+			return len;
+	}
+	return 0;
 }
 
 void

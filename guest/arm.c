@@ -97,7 +97,7 @@ lock_install(struct run *r, enum fw_lock_kind kind)
 	return fw_lock_install(l, &r->fw_failure) < 0 ? lock_failed(r, "install") : 0;
 }
 
-/* Proves every lock from inside its own namespace, then forgets the probes' own packets. */
+/* Proves every lock from inside its own namespace.  The proof forgets its own packets' records. */
 static int
 locks_prove(struct run *r)
 {
@@ -109,11 +109,6 @@ locks_prove(struct run *r)
 			return lock_failed(r, "prove");
 		if (fw_lock_counters(l, &r->fw_failure) < 0)
 			return lock_failed(r, "counters");
-		if (fw_lock_denied(l) < 0)
-			l->denied_lossy = true; /* cleared below: what matters comes later */
-		l->denied_len = 0;
-		l->denied_overflow = 0;
-		l->denied_lossy = false;
 		r->base[i] = l->counters;
 	}
 	return 0;
