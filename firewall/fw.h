@@ -58,6 +58,9 @@ int fw_text_policy_all(uint16_t control_port, char *out, size_t size) __attribut
 /* The concrete rules as a script that `nft -f` takes (two tables in split mode).  Also the canonical text of what is
  * installed: rendering what was read back must give the same bytes. */
 int fw_text_script(const struct fw_params *p, char *out, size_t size) __attribute__((warn_unused_result, nonnull));
+/* What `audit --nft` prints: the script of a lock in a sandbox that has no route of its own, with the ids of a namespace
+ * sandbox.  Closed ports and pinned connections are found out where a run takes place. */
+int fw_text_usual(enum fw_lock_kind lock, char *out, size_t size) __attribute__((warn_unused_result, nonnull));
 /* The binding in canonical form, one "name value" line each: lock, family, reject, log, ipv6, uids, control port, closed,
  * own, pinned; sorted.  Its SHA-256 is the binding digest (computed by the caller). */
 int fw_text_binding(const struct fw_params *p, char *out, size_t size) __attribute__((warn_unused_result, nonnull));

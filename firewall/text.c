@@ -250,6 +250,27 @@ fw_text_script(const struct fw_params *p, char *out, size_t size)
 }
 
 int
+fw_text_usual(enum fw_lock_kind lock, char *out, size_t size)
+{
+	static const struct fw_params usual = {
+		.family = FW_INET,
+		.reject = true,
+		.log = true,
+		.ipv6 = true,
+		.uid_workflow = 1000,
+		.uid_twins = 991,
+		.own_len = 3, /* of the pair that is made where there is no route, see net.c */
+		.own = { { 4, { 198, 18, 255, 1 } },
+			 { 6, { 0xfd, 0, 0, 0xa7, [15] = 1 } },
+			 { 6, { 0xfe, 0x80, [15] = 0xa7 } } },
+	};
+	struct fw_params p = usual;
+
+	p.lock = lock;
+	return fw_text_script(&p, out, size);
+}
+
+int
 fw_text_binding(const struct fw_params *p, char *out, size_t size)
 {
 	struct text t = { out, 0, size, false };

@@ -33,23 +33,8 @@ print(const void *data, size_t len)
 int
 audit_nft(enum fw_lock_kind lock)
 {
-	static const struct fw_params plain = {
-		.family = FW_INET,
-		.reject = true,
-		.log = true,
-		.ipv6 = true,
-		.uid_workflow = 1000,
-		.uid_twins = 991,
-		.own_len = 3, /* of the pair that firewall/ makes where there is no route */
-		.own = { { 4, { 198, 18, 255, 1 } },
-			 { 6, { 0xfd, 0, 0, 0xa7, [15] = 1 } },
-			 { 6, { 0xfe, 0x80, [15] = 0xa7 } } },
-	};
-	struct fw_params p = plain;
-	int len;
+	int len = fw_text_usual(lock, text, sizeof(text));
 
-	p.lock = lock;
-	len = fw_text_script(&p, text, sizeof(text));
 	return len < 0 ? len : print(text, (size_t)len);
 }
 

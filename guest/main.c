@@ -15,8 +15,10 @@ static int
 usage(FILE *to)
 {
 	fputs("usage: agenttwin-guest run [--in FILE]\n"
-	      "       agenttwin-guest audit [--nft [outer|inner]] [--json]\n"
+	      "       agenttwin-guest audit [--nft [inner|outer] | --json]\n"
 	      "       agenttwin-guest doctor | --version | --help\n"
+	      "\n"
+	      "  --nft   the rules with their usual parameters, as a script for `nft -f` (default: inner)\n"
 	      "\n"
 	      "Runs one workflow behind a proved boundary.  Started by agenttwin-host; see agenttwin-guest(8).\n",
 	      to);
@@ -36,30 +38,17 @@ cmd_run(int argc, char **argv)
 static int
 cmd_audit(int argc, char **argv)
 {
-	bool json = false, nft = false, outer = false, inner = false;
-	int r = 0;
+	const char *option = argc > 0 ? argv[0] : NULL, *lock = argc > 1 ? argv[1] : "inner";
 
-	for (int i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (strcmp(argv[i], "--nft") == 0)
-			nft = true;
-		else if (nft && strcmp(argv[i], "outer") == 0)
-			outer = true;
-		else if (nft && strcmp(argv[i], "inner") == 0)
-			inner = true;
-		else
-			return usage(stderr);
-	}
-	if (json && nft)
+	if (!option)
+		return audit_summary(false) < 0;
+	if (argc == 1 && strcmp(option, "--json") == 0)
+		return audit_summary(true) < 0;
+	if (argc > 2 || strcmp(option, "--nft") != 0)
 		return usage(stderr);
-	if (!nft)
-		return audit_summary(json) < 0;
-	if (outer || !inner)
-		r = audit_nft(FW_OUTER);
-	if (r == 0 && inner)
-		r = audit_nft(FW_INNER);
-	return r < 0;
+	if (strcmp(lock, "inner") == 0)
+		return audit_nft(FW_INNER) < 0;
+	return strcmp(lock, "outer") == 0 ? audit_nft(FW_OUTER) < 0 : usage(stderr);
 }
 
 static int

@@ -44,17 +44,8 @@ static int
 audit_nft(enum fw_lock_kind lock)
 {
 	static char text[2 * FW_TEXT_MAX];
-	struct fw_params p;
-	int len;
+	int len = fw_text_usual(lock, text, sizeof(text));
 
-	/* No closed port, own address or pinned connection: those are found out where a run takes place. */
-	memset(&p, 0, sizeof(p));
-	p.lock = lock;
-	p.family = FW_INET;
-	p.reject = p.log = p.ipv6 = true;
-	p.uid_workflow = 1000;
-	p.uid_twins = 991;
-	len = fw_text_script(&p, text, sizeof(text));
 	if (len < 0) {
 		log_line(LOG_LEVEL_ERROR, "audit: the rules do not fit their buffer: %s", strerror(-len));
 		return STATUS_FAILED;
