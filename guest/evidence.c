@@ -345,7 +345,7 @@ evidence_denied(struct writer *w, const struct fw_lock *locks, const struct fw_c
 		for (unsigned k = 0; k < locks[i].denied_len; k++)
 			recorded += locks[i].denied[k].count;
 	}
-	total = t.workflow + t.twins + t.others + t.postrouting; /* what is logged as well as counted */
+	total = t.workflow + t.twins + t.others + t.postrouting + t.closed; /* what is logged as well as counted */
 	write_format(
 		w,
 		"{\"total\":{\"workflow\":%llu,\"twins\":%llu,\"others\":%llu,\"kernel\":%llu,\"postrouting\":%llu,\"closed\":%llu}",
