@@ -44,7 +44,8 @@ static int
 fail_not_found(struct walk *k, size_t i)
 {
 	const struct pattern *p = &k->patterns[i].p;
-	char folder[BUNDLE_PATH_MAX + 2] = "", name[BUNDLE_PATH_MAX + 2], near[256], shown[256];
+	char folder[BUNDLE_PATH_MAX + 2] = "", name[BUNDLE_PATH_MAX + 2], near[256], shown[256],
+				      above[BUNDLE_PATH_MAX + 8];
 	size_t s, len = 0;
 	struct stat st;
 	int r = stage_fail(k, -ENOENT, i, "\"%s\" matches no file", stage_shown(k->patterns[i].text, shown));
@@ -64,7 +65,13 @@ fail_not_found(struct walk *k, size_t i)
 		len -= strlen(name) + (len > strlen(name));
 		folder[len] = '\0';
 		nearest_name(k, folder, name, near);
-		if (*near)
+		(void)snprintf(above, sizeof(above), "../%s", name);
+		if (len == 0 && !cJSON_GetObjectItemCaseSensitive(k->w->doc, "root") &&
+		    fstatat(k->s->root_fd, above, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			diag_fix(k->d,
+				 "%s is in the folder above: patterns start at \"root\", so write \"root\": \"..\"",
+				 stage_shown(name, shown));
+		else if (*near)
 			diag_fix(k->d, "did you mean %s%s%s?", folder, len ? "/" : "", near);
 		else
 			diag_fix(k->d, "there is no %s in %s", stage_shown(name, shown), len ? folder : k->w->root);
@@ -148,7 +155,8 @@ check_workflow(struct walk *k)
 	i = stage_lower_bound(k->s, path);
 	if (i < k->s->entries_len && strcmp(k->s->entries[i].path, path) == 0)
 		return 0;
-	return stage_warn(k, "the command runs %s, which is not among the files taken", stage_shown(path, shown));
+	return stage_warn(k, "the command runs %s, which is not among the files taken: add it to \"files\"",
+			  stage_shown(path, shown));
 }
 
 int

@@ -219,7 +219,7 @@ check_encoding(const struct world *w, struct diag *d)
 }
 
 static int
-fail_scan(int r, const struct json_scan *s, struct diag *d)
+fail_scan(int r, const struct world *w, const struct json_scan *s, struct diag *d)
 {
 	(void)snprintf(d->pointer, sizeof(d->pointer), "%.*s", (int)sizeof(d->pointer) - 1, s->pointer);
 	d->line = s->line;
@@ -227,10 +227,8 @@ fail_scan(int r, const struct json_scan *s, struct diag *d)
 	diag_set(d, r, "%s", s->problem ? s->problem : "malformed JSON");
 	if (r == -EMSGSIZE)
 		diag_fix(d, "nest at most %u levels deep", WORLD_DEPTH_MAX);
-	else if (strstr(d->problem, "twice"))
-		diag_fix(d, "keep one of the two, or give one another name");
 	else
-		diag_fix(d, "a world is strict JSON: double quotes, no comments, no comma after the last item");
+		diag_fix(d, "%s", world_syntax_fix(w->text, w->text_len, s));
 	return r;
 }
 
@@ -394,7 +392,7 @@ world_read_text(struct world *w, struct diag *d)
 		return r;
 	r = json_scan(w->text, w->text_len, WORLD_DEPTH_MAX, &scan);
 	if (r < 0)
-		return fail_scan(r, &scan, d);
+		return fail_scan(r, w, &scan, d);
 	w->doc = cJSON_ParseWithLengthOpts(w->text, w->text_len + 1, NULL, true);
 	if (!w->doc)
 		return out_of_memory(d); /* json_scan accepted the text: nothing else is left to fail */

@@ -244,13 +244,28 @@ world_check_host_template(struct wr *c, const char *text, bool run_names)
 	if (e < 0 || r == 0)
 		return e;
 	escape_text(p.text, p.len, shown, sizeof(shown));
-	if (strstr(shown, "{{"))
+	if (strstr(shown, "{{")) {
 		e = wr_fail(c, -EPROTO, "\"{{\" without \"}}\": %s", shown);
-	else
-		e = wr_fail(c, -EPROTO, "\"%s\" is not known here", shown);
+		diag_fix(c->d, "close the template with }}, or write {{'{{'}} for two braces");
+		return e;
+	}
+	e = wr_fail(c, -EPROTO, "\"%s\" is not known here", shown);
 	diag_fix(c->d, "here stand secret.NAME, service.NAME.url, service.NAME.host, service.NAME.port%s",
 		 run_names ? ", run.id, seed" : "");
 	return e;
+}
+
+/* The habit of shells and of JavaScript would pass as plain text. */
+static int
+check_shell_template(struct wr *c, const char *text)
+{
+	int r;
+
+	if (!strstr(text, "${service.") && !strstr(text, "${secret.") && !strstr(text, "${run.id}"))
+		return 0;
+	r = wr_fail(c, -EPROTO, "${...} is plain text here: a template has two braces on each side");
+	diag_fix(c->d, "write {{service.NAME.url}} or {{secret.NAME}}, without the dollar sign");
+	return r;
 }
 
 int
@@ -263,7 +278,9 @@ world_check_env(struct wr *c)
 	outer = wr_enter(c, "env");
 	for (v = c->w->env ? c->w->env->child : NULL; v && r == 0; v = v->next) {
 		inner = wr_enter(c, v->string);
-		r = world_check_host_template(c, v->valuestring, true);
+		r = check_shell_template(c, v->valuestring);
+		if (r == 0)
+			r = world_check_host_template(c, v->valuestring, true);
 		wr_leave(c, inner);
 	}
 	wr_leave(c, outer);

@@ -247,6 +247,10 @@ wr_string(struct wr *c, const struct cJSON *v, size_t min, size_t max, const cha
 		r = wrong_type(c, v, "a string");
 		if (cJSON_IsNumber(v) || cJSON_IsBool(v))
 			diag_fix(c->d, "put it in double quotes");
+		else if (cJSON_IsNull(v))
+			diag_fix(c->d, "write a text in double quotes, or take the key out");
+		else
+			diag_fix(c->d, "write one text in double quotes");
 		return r;
 	}
 	len = strlen(v->valuestring);
@@ -272,8 +276,11 @@ wr_integer(struct wr *c, const struct cJSON *v, uint64_t min, uint64_t max, uint
 
 	if (!cJSON_IsNumber(v)) {
 		r = wrong_type(c, v, "a number");
-		if (cJSON_IsString(v))
+		if (cJSON_IsString(v) && v->valuestring[0] && !v->valuestring[strspn(v->valuestring, "0123456789")])
 			diag_fix(c->d, "write the number without quotes");
+		else
+			diag_fix(c->d, "write a whole number from %" PRIu64 " to %" PRIu64 ", without quotes", min,
+				 max);
 		return r;
 	}
 	n = v->valuedouble;
@@ -300,16 +307,31 @@ wr_bool(struct wr *c, const struct cJSON *v, bool *out)
 	return 0;
 }
 
+static void
+fix_words(struct diag *d, const char *const *words)
+{
+	size_t i, at = (size_t)snprintf(d->fix, sizeof(d->fix), "write one of:");
+	int w;
+
+	for (i = 0; words[i] && at < sizeof(d->fix); i++) {
+		w = snprintf(d->fix + at, sizeof(d->fix) - at, " \"%s\"", words[i]);
+		at += w > 0 ? (size_t)w : 0;
+	}
+}
+
 int
 wr_word(struct wr *c, const struct cJSON *v, const char *const *words, size_t *out)
 {
 	char shown[64];
 	struct nearest n;
-	size_t i, at = 0;
-	int r, w;
+	size_t i;
+	int r;
 
-	if (!cJSON_IsString(v))
-		return wrong_type(c, v, "a string");
+	if (!cJSON_IsString(v)) {
+		r = wrong_type(c, v, "a string");
+		fix_words(c->d, words);
+		return r;
+	}
 	nearest_init(&n, v->valuestring);
 	for (i = 0; words[i]; i++) {
 		if (strcmp(words[i], v->valuestring) == 0) {
@@ -324,11 +346,7 @@ wr_word(struct wr *c, const struct cJSON *v, const char *const *words, size_t *o
 		diag_fix(c->d, "did you mean \"%s\"?", n.best);
 		return r;
 	}
-	at = (size_t)snprintf(c->d->fix, sizeof(c->d->fix), "write one of:");
-	for (i = 0; words[i] && at < sizeof(c->d->fix); i++) {
-		w = snprintf(c->d->fix + at, sizeof(c->d->fix) - at, " \"%s\"", words[i]);
-		at += w > 0 ? (size_t)w : 0;
-	}
+	fix_words(c->d, words);
 	return r;
 }
 

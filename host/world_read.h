@@ -65,6 +65,11 @@ bool is_identifier(const char *s, bool dash) __attribute__((nonnull));
 /* The world from w->text alone, without its folder: no I/O.  As world_load. */
 int world_read_text(struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
 
+struct json_scan;
+/* What to do about text[0..len), which is not strict JSON: s says where and why.  Static text. */
+const char *world_syntax_fix(const char *text, size_t len, const struct json_scan *s)
+	__attribute__((nonnull, returns_nonnull)); /* world_syntax.c */
+
 /* ---- the subjects; each file reads one part and leaves c->at as it was ---------------------------------------------- */
 int world_read_limits(struct wr *c, const struct cJSON *v, void *arg); /* world_workflow.c */
 int world_read_files(struct wr *c, const struct cJSON *v, void *arg);  /* world_files.c */

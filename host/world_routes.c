@@ -54,6 +54,12 @@ path_problem(const char *s, const char **fix)
 				return "this is not a name for a parameter";
 			if (path_has_param(seg + n, name, strlen(name)))
 				return "two parameters have the same name";
+		} else if (*seg == ':') {
+			*fix = "write {id} instead of :id";
+			return "a parameter is written in braces";
+		} else if (memchr(seg, '{', n)) {
+			*fix = "write {id} between two slashes: it takes the whole segment";
+			return "a parameter is a whole segment";
 		} else if (strcspn(seg, "{}?#%*\\\"<> ") < n) {
 			*fix = "write {name} for a segment that varies; query strings are not part of a path, and % is written decoded";
 			return "a path has none of { } ? # % * \\ \" < > or a space outside parameters";

@@ -43,6 +43,9 @@ host_problem(const char *s, const char **fix)
 	size_t n, labels = 0;
 
 	*fix = "write a name such as \"payments.internal\": lower-case letters, digits and '-' between dots";
+	n = strcspn(s, ":");
+	if (n > 0 && s[n] && s[n + 1] && !s[n + 1 + strspn(s + n + 1, "0123456789")])
+		*fix = "write the name alone here, and the port beside \"hosts\": \"port\": 8080";
 	if (strchr(s, ':') || strchr(s, '/'))
 		return "a host is a name alone, without scheme, port or path, and no IP address";
 	for (;; at += n + 1) {

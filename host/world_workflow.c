@@ -96,7 +96,7 @@ read_argument(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_command(struct wr *c, const struct cJSON *v, void *arg)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, mark;
 	int r;
 
 	(void)arg;
@@ -106,9 +106,17 @@ read_command(struct wr *c, const struct cJSON *v, void *arg)
 		return r;
 	}
 	r = wr_array(c, v, 1, PLAN_ARGS_MAX, "words", read_argument, &bytes);
-	if (r == 0)
-		c->w->command = v;
-	return r;
+	if (r < 0)
+		return r;
+	if (strchr(v->child->valuestring, ' ') && !strchr(v->child->valuestring, '/')) {
+		mark = wr_enter_index(c, 0);
+		r = wr_fail(c, -EPROTO, "the program's name has spaces; no shell would split it");
+		diag_fix(c->d, "write each word by itself: [ \"node\", \"agent.mjs\" ]");
+		wr_leave(c, mark);
+		return r;
+	}
+	c->w->command = v;
+	return 0;
 }
 
 static int

@@ -212,6 +212,12 @@ scan_mark(struct parser *p)
 		p->at++;
 	} else if (c == '=') {
 		fail(p, -EPROTO, "compare with ==", "a single '='");
+	} else if (c == '&' || c == '|' || c == '!') {
+		fail(p, -EPROTO,
+		     c == '&'   ? "write and"
+		     : c == '|' ? "write or"
+				: "write not",
+		     "unexpected character '%c'", c);
 	} else if (c >= 0x20 && c < 0x7f) {
 		fail(p, -EPROTO, "operators are == != < <= > >= + - and or not", "unexpected character '%c'", c);
 	} else {

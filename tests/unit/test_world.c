@@ -159,7 +159,7 @@ test_top(void)
 		"did you mean \"pay\"?");
 	refused(TOP("\"env\": {\"A\": \"{{process.env.HOME}}\"}"), -EPROTO, 2, "/env/A",
 		"\"process.env.HOME\" is not known here", "secret.NAME");
-	refused(TOP("\"env\": {\"A\": \"x{{secret.pay\"}"), -EPROTO, 2, "/env/A", "without \"}}\"", "secret.NAME");
+	refused(TOP("\"env\": {\"A\": \"x{{secret.pay\"}"), -EPROTO, 2, "/env/A", "without \"}}\"", "close the template");
 	refused(TOP("\"secrets\": {\"a\": {\"like\": \"pem-rsa\"}}"), -EOPNOTSUPP, 2, "/secrets/a/like", "pem-rsa",
 		"take it out");
 	refused(TOP("\"secrets\": {\"a\": {\"like\": \"hex\", \"length\": 8}}"), -EPROTO, 2, "/secrets/a/length",
@@ -532,7 +532,7 @@ test_text(void)
 	refused_text("a BOM", "\xef\xbb\xbf{}", 5, -EPROTO, 1, "", "byte order mark", "without a BOM");
 	refused_text("UTF-16", "\xff\xfe{\0}\0", 6, -EPROTO, 1, "", "UTF-16", "UTF-8");
 	refused_text("a NUL byte", "{\"a\":\"\0\"}", 9, -EPROTO, 1, "", "NUL byte at offset 6", "plain UTF-8");
-	refused_text("a comment", "{ // x\n}", 8, -EPROTO, 1, "", "", "strict JSON");
+	refused_text("a comment", "{ // x\n}", 8, -EPROTO, 1, "", "", "no comments");
 	refused_text("another document", "[]", 2, -EPROTO, 1, "", "expected an object, found an array", "{ ... }");
 	refused_text("no version", "{}", 2, -EPROTO, 1, "", "no \"agenttwin\"", "world/1");
 	refused_text("a later version", "{\"agenttwin\":\"world/2\"}", 23, -EOPNOTSUPP, 1, "/agenttwin",
