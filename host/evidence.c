@@ -35,15 +35,23 @@ spool_trouble(struct evidence *e, int r)
 
 /* ---- output --------------------------------------------------------------------------------------------------------- */
 
+/* Writes len bytes of what is pending; the rest stays. */
 static int
-pending_flush(struct evidence_stream *s)
+pending_write(struct evidence_stream *s, size_t len)
 {
 	int r = 0;
 
-	if (s->pending_len)
-		r = spool_bytes(s->owner->spool, s->event, s->owner->t_ms, s->pending, s->pending_len);
-	s->pending_len = 0;
+	if (len)
+		r = spool_bytes(s->owner->spool, s->event, s->owner->t_ms, s->pending, len);
+	s->pending_len -= len;
+	memmove(s->pending, s->pending + len, s->pending_len);
 	return spool_trouble(s->owner, r);
+}
+
+static int
+pending_flush(struct evidence_stream *s)
+{
+	return pending_write(s, s->pending_len);
 }
 
 static void
@@ -73,7 +81,9 @@ redacted(void *arg, const void *data, size_t len)
 
 	tail_add(s, data, len);
 	while (len) {
-		if (s->pending_len == sizeof(s->pending) && (r = pending_flush(s)) < 0)
+		/* A character that is cut would make text look like something else. */
+		if (s->pending_len == sizeof(s->pending) &&
+		    (r = pending_write(s, spool_text_whole(s->pending, s->pending_len))) < 0)
 			return r;
 		n = sizeof(s->pending) - s->pending_len;
 		if (n > len)
@@ -93,7 +103,7 @@ take_output(struct evidence *e, struct evidence_stream *s, enum check_kind kind,
 
 	if (e->have_exit)
 		return bad(e, "guest sent output after EXIT");
-	sha256_add(&s->raw, data, len);
+	digest_add(&s->raw, data, len);
 	s->bytes += len;
 	if (s->bytes > e->w->limits.output_bytes)
 		return bad(e, "guest sent more %s than output_bytes allows", s->event);
@@ -107,7 +117,7 @@ take_output(struct evidence *e, struct evidence_stream *s, enum check_kind kind,
 static int
 stream_init(struct evidence *e, struct evidence_stream *s, const char *event)
 {
-	sha256_init(&s->raw);
+	digest_init(&s->raw);
 	s->owner = e;
 	s->event = event;
 	return redact_stream_init(&s->redact, NULL, redacted, s);
@@ -352,12 +362,28 @@ op_digest(struct evidence_op *o, const cJSON *op)
 		sha256_of(body, strlen(body), o->key);
 }
 
+/* The twins say so themselves, also of what "unmatched": "404" does not excuse, such as a request that cannot be read.
+ * Where they do not, a request that they understood must have a route, or be excused. */
+static bool
+is_unmatched(const cJSON *service, const cJSON *op)
+{
+	const cJSON *policy = json_get(service, "unmatched");
+	const char *view = json_get_text(json_get(op, "views"), "service");
+	uint64_t number;
+
+	if (json_get_true(op, "unmatched"))
+		return true;
+	if (json_get_text(op, "route") || (view && strcmp(view, "not-reached") == 0))
+		return false;
+	return !(cJSON_IsString(policy) && strcmp(policy->valuestring, "404") == 0) &&
+	       !(json_as_u64(policy, 404, &number) && number == 404);
+}
+
 static int
 take_op(struct evidence *e, const uint8_t *body, size_t len)
 {
 	struct evidence_op *o;
 	size_t service, size;
-	const char *policy;
 	cJSON *op;
 	void *p;
 	int r;
@@ -379,8 +405,7 @@ take_op(struct evidence *e, const uint8_t *body, size_t len)
 	o->n = (uint32_t)e->ops_len;
 	o->service = (uint8_t)service;
 	op_digest(o, op);
-	policy = json_get_text(e->w->services[service].json, "unmatched");
-	if (json_get_true(op, "unmatched") && !(policy && strcmp(policy, "404") == 0)) {
+	if (is_unmatched(e->w->services[service].json, op)) {
 		if (e->unmatched++ == 0)
 			e->first_unmatched = o->n;
 	}
@@ -394,19 +419,20 @@ static int
 take_denied(struct evidence *e, const uint8_t *body, size_t len)
 {
 	uint64_t before, after;
-	static const char *const names[] = { "workflow", "twins" };
+	static const char *const names[] = { "workflow", "twins", "others", "kernel" };
 	cJSON *doc;
 	size_t i;
 	int r;
 
 	if ((r = evidence_parse_denied((const char *)body, len, &doc, e->why)) < 0)
 		return r;
-	for (i = 0; e->denied && i < 2; i++)
+	for (i = 0; e->denied && i < sizeof(names) / sizeof(names[0]); i++)
 		if (json_get_u64(json_get(e->denied, "total"), names[i], UINT64_MAX, &before) &&
 		    json_get_u64(json_get(doc, "total"), names[i], UINT64_MAX, &after) && after < before)
 			r = bad(e, "guest sent DENIED whose total.%s went back", names[i]);
 	cJSON_Delete(e->denied);
 	e->denied = doc; /* moved */
+	e->denied_last = e->have_exit;
 	return r < 0 ? r : keep(e, "denied", "denied", body, len, NULL, NULL);
 }
 
@@ -518,7 +544,7 @@ stream_is_whole(struct evidence *e, struct evidence_stream *s, uint64_t wrote, c
 	uint8_t own[32];
 	size_t i;
 
-	sha256_get(&s->raw, own);
+	digest_get(&s->raw, own);
 	if (memcmp(own, sent, 32) != 0) {
 		bad(e, "%s is not whole: what arrived has another digest than EXIT states", s->event);
 		return false;

@@ -28,7 +28,7 @@ struct evidence_op { /* what is kept of an operation; its text is in the spool *
 	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
 };
 struct evidence_stream {
-	struct sha256 raw;
+	struct digest raw;
 	uint64_t bytes;
 	struct redact_stream redact; /* its sink fills tail and spool */
 	uint8_t tail[EVIDENCE_TAIL];
@@ -53,6 +53,7 @@ struct evidence {
 	uint64_t t_ms;         /* of the frame being taken, since the run's start */
 
 	struct cJSON *hello, *opening, *closing, *changed, *denied; /* owned */
+	bool denied_last; /* the last DENIED came after EXIT: it counts all of the workflow's packets */
 	struct gate gate;
 	bool have_exit, have_end, have_fail;
 	struct plan_exit exit;

@@ -85,12 +85,26 @@ is_text_or_null(const cJSON *o, const char *name)
 	return !v || cJSON_IsNull(v) || cJSON_IsString(v);
 }
 
+/* words: each followed by a space. */
+static bool
+is_one_of(const char *word, const char *words)
+{
+	size_t n = word ? strlen(word) : 0, len;
+
+	for (; n && *words; words += len + 1) {
+		len = strcspn(words, " ");
+		if (n == len && memcmp(word, words, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int
 op_shape(const cJSON *op, uint64_t n, char *why)
 {
 	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply"),
 		    *body = json_get(request, "body");
-	const cJSON *effects = json_get(op, "effects"), *views = json_get(op, "views");
+	const cJSON *effects = json_get(op, "effects"), *effect, *views = json_get(op, "views");
 	uint64_t v;
 
 	if (!json_get_u64(op, "n", UINT32_MAX, &v) || v != n)
@@ -109,9 +123,15 @@ op_shape(const cJSON *op, uint64_t n, char *why)
 		return bad(why, "guest sent OP %llu whose request.body has no bytes or sha256", (unsigned long long)n);
 	if (effects && !cJSON_IsNull(effects) && !cJSON_IsArray(effects))
 		return bad(why, "guest sent OP %llu whose effects are not a list", (unsigned long long)n);
+	cJSON_ArrayForEach(effect, effects)
+	{
+		if (!cJSON_IsObject(effect))
+			return bad(why, "guest sent OP %llu whose effects are not objects", (unsigned long long)n);
+	}
 	if (reply && !cJSON_IsNull(reply) && !json_get_u64(reply, "status", 999, &v))
 		return bad(why, "guest sent OP %llu whose reply has no status", (unsigned long long)n);
-	if (!cJSON_IsObject(views) || !json_get_text(views, "service") || !json_get_text(views, "client"))
+	if (!is_one_of(json_get_text(views, "service"), "applied rejected not-reached ") ||
+	    !is_one_of(json_get_text(views, "client"), "told-ok told-error told-nothing "))
 		return bad(why, "guest sent OP %llu without views", (unsigned long long)n);
 	return 0;
 }
@@ -150,13 +170,55 @@ out:
 	return r;
 }
 
+/* The rows of one collection: objects with an id, no two alike.  The twins write them in the order of their ids. */
+static int
+state_rows(const char *service, const cJSON *rows, char *why)
+{
+	const cJSON *row, *id, *before = NULL;
+
+	if (!cJSON_IsArray(rows))
+		return bad(why, "guest sent STATE of %s whose '%.80s' is not a list of rows", service, rows->string);
+	cJSON_ArrayForEach(row, rows)
+	{
+		id = json_get(row, "id");
+		if (!cJSON_IsObject(row) || (!cJSON_IsString(id) && !cJSON_IsNumber(id)))
+			return bad(why, "guest sent STATE of %s whose '%.80s' holds something without an id", service,
+				   rows->string);
+		if (before && json_equal(before, id))
+			return bad(why, "guest sent STATE of %s whose '%.80s' has a row twice", service, rows->string);
+		before = id;
+	}
+	return 0;
+}
+
+/* A collection that the world declares and the state lacks would make "nothing is there" true. */
+static int
+state_collections(const struct world_service *s, const cJSON *collections, char *why)
+{
+	const cJSON *c;
+	int r;
+
+	if (!cJSON_IsObject(collections))
+		return bad(why, "guest sent STATE of %s without collections", s->name);
+	cJSON_ArrayForEach(c, json_get(s->json, "state"))
+	{
+		if (!json_get(collections, c->string))
+			return bad(why, "guest sent STATE of %s without '%.80s'", s->name, c->string);
+	}
+	cJSON_ArrayForEach(c, collections)
+	{
+		if ((r = state_rows(s->name, c, why)) < 0)
+			return r;
+	}
+	return 0;
+}
+
 int
 evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc,
 		     char why[static 320])
 {
-	const cJSON *collections, *c, *row;
 	const char *name;
-	int r = 0;
+	int r;
 
 	*doc = NULL;
 	if (service >= w->services_len)
@@ -165,27 +227,10 @@ evidence_parse_state(const struct world *w, size_t service, const char *text, si
 	if (!*doc)
 		return -EPROTO;
 	name = json_get_text(*doc, "service");
-	collections = json_get(*doc, "collections");
 	if (!name || strcmp(name, w->services[service].name) != 0)
 		r = bad(why, "guest sent STATE %zu that is not of service %s", service, w->services[service].name);
-	else if (!cJSON_IsObject(collections))
-		r = bad(why, "guest sent STATE of %s without collections", name);
-	if (r == 0) {
-		cJSON_ArrayForEach(c, collections)
-		{
-			if (!cJSON_IsArray(c)) {
-				r = bad(why, "guest sent STATE of %s whose '%.80s' is not a list of rows", name,
-					c->string);
-				break;
-			}
-			cJSON_ArrayForEach(row, c)
-			{
-				if (!cJSON_IsObject(row))
-					r = bad(why, "guest sent STATE of %s whose '%.80s' holds no rows", name,
-						c->string);
-			}
-		}
-	}
+	else
+		r = state_collections(&w->services[service], json_get(*doc, "collections"), why);
 	if (r < 0) {
 		cJSON_Delete(*doc);
 		*doc = NULL;

@@ -37,7 +37,7 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	memset(out, 0, sizeof(*out));
 	out->exit = e->have_exit ? &e->exit : NULL;
 	out->sandbox = e->sandbox;
-	out->denied = e->denied;
+	out->denied = e->denied_last ? e->denied : NULL; /* an earlier count says nothing of what came later */
 	out->operations = e->ops_len;
 	out->unmatched = e->unmatched;
 	out->first_unmatched = e->first_unmatched;

@@ -9,6 +9,16 @@
 #include "proto/cursor.h"
 #include "proto/limits.h"
 
+/* 1e999 is JSON, but compares and adds up in ways nobody means. */
+static bool
+is_finite(const cJSON *v)
+{
+	for (; v; v = v->next)
+		if ((cJSON_IsNumber(v) && !(v->valuedouble - v->valuedouble >= 0)) || !is_finite(v->child))
+			return false;
+	return true;
+}
+
 struct cJSON *
 json_take(const char *text, size_t len, size_t max, char why[static 160])
 {
@@ -26,6 +36,11 @@ json_take(const char *text, size_t len, size_t max, char why[static 160])
 	doc = cJSON_ParseWithLength(text, len);
 	if (!doc)
 		snprintf(why, 160, "cannot be parsed");
+	if (doc && !is_finite(doc)) {
+		snprintf(why, 160, "a number that is too large");
+		cJSON_Delete(doc);
+		doc = NULL;
+	}
 	return doc;
 }
 
@@ -69,7 +84,7 @@ json_get_u64(const struct cJSON *o, const char *name, uint64_t max, uint64_t *ou
 	return json_as_u64(json_get(o, name), max, out);
 }
 
-static size_t
+static bool
 token(const char **at, char *out, size_t size)
 {
 	size_t n = 0;
@@ -82,12 +97,13 @@ token(const char **at, char *out, size_t size)
 			c = p[1] == '0' ? '~' : '/';
 			p++;
 		}
-		if (n + 1 < size)
-			out[n++] = c;
+		if (n + 1 == size)
+			return false; /* no name is that long; a shorter one is not meant */
+		out[n++] = c;
 	}
 	out[n] = '\0';
 	*at = p;
-	return n;
+	return true;
 }
 
 static const struct cJSON *
@@ -134,7 +150,8 @@ json_at(const struct cJSON *root, const char *pointer, bool ids)
 	if (*at && *at != '/')
 		return NULL;
 	while (v && *at == '/') {
-		token(&at, name, sizeof(name));
+		if (!token(&at, name, sizeof(name)))
+			return NULL;
 		/* /COLLECTION/ID: only the array directly beneath a collection is rows with ids. */
 		if (cJSON_IsArray(v))
 			v = row(v, name, ids && depth == 1);

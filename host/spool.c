@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proto/cursor.h"
-
 void
 spool_init(struct spool *s, int fd, const struct redact *r)
 {
@@ -57,7 +55,7 @@ put(void *arg, const void *data, size_t len)
 
 	if (s->error)
 		return s->error;
-	sha256_add(&s->line, data, len);
+	digest_add(&s->line, data, len);
 	s->bytes += len;
 	while (len) {
 		if (s->have == sizeof(s->buf) && spool_flush(s) < 0)
@@ -86,8 +84,8 @@ line_start(struct spool *s, const char *event, uint64_t t_ms, const char *key, s
 		s->lost++;
 		return -ENOSPC;
 	}
-	sha256_init(&s->line);
-	sha256_add(&s->line, s->chain, sizeof(s->chain));
+	digest_init(&s->line);
+	digest_add(&s->line, s->chain, sizeof(s->chain));
 	n = snprintf(head, sizeof(head), "{\"event\":\"%s\",\"t_ms\":%" PRIu64 ",\"%s\":", event, t_ms, key);
 	return put(s, head, (size_t)n);
 }
@@ -99,7 +97,7 @@ line_end(struct spool *s)
 
 	if (r < 0)
 		return r;
-	sha256_get(&s->line, s->chain);
+	digest_get(&s->line, s->chain);
 	s->records++;
 	return 0;
 }
@@ -123,33 +121,6 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 		place->len = s->bytes - offset;
 	}
 	return line_end(s);
-}
-
-static bool
-is_utf8(const uint8_t *p, size_t len)
-{
-	size_t i = 0, k, n;
-	uint32_t c;
-
-	while (i < len) {
-		if (p[i] < 0x80) {
-			i++;
-			continue;
-		}
-		n = p[i] >= 0xf0 ? 3 : p[i] >= 0xe0 ? 2 : 1;
-		if (p[i] < 0xc2 || p[i] > 0xf4 || len - i <= n)
-			return false;
-		c = p[i] & (0x3fu >> n);
-		for (k = 1; k <= n; k++) {
-			if ((p[i + k] & 0xc0) != 0x80)
-				return false;
-			c = (c << 6) | (p[i + k] & 0x3fu);
-		}
-		if ((n == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) || (n == 3 && (c < 0x10000 || c > 0x10ffff)))
-			return false;
-		i += n + 1;
-	}
-	return true;
 }
 
 static size_t
@@ -179,22 +150,15 @@ base64(const uint8_t *in, size_t len, char *out)
 int
 spool_bytes(struct spool *s, const char *event, uint64_t t_ms, const uint8_t *data, size_t len)
 {
-	bool text = is_utf8(data, len);
-	struct writer w;
+	bool text = spool_is_text(data, len);
 	char *json;
 	size_t n;
 	int r;
 
-	json = malloc(6 * len + 16);
+	json = malloc(text ? 6 * len + 2 : len / 3 * 4 + 8);
 	if (!json)
 		return s->error = s->error ? s->error : -ENOMEM;
-	if (text) {
-		writer_init(&w, json, 6 * len + 16);
-		json_string(&w, (const char *)data, len);
-		n = w.len;
-	} else {
-		n = base64(data, len, json);
-	}
+	n = text ? spool_text(data, len, json) : base64(data, len, json);
 	r = line_start(s, event, t_ms, text ? "text" : "base64", n);
 	if (r == 0 && (r = put(s, json, n)) == 0)
 		r = line_end(s);

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/digest.h"
 #include "host/redact.h"
 #include "proto/frame.h"
 
 #define SPOOL_BYTES_MAX (1ull << 30) /* of the file; what comes later is counted as lost, never silently */
-#define SPOOL_BUFFER 65536u
+#define SPOOL_BUFFER 262144u
 
 struct spool_place { /* of the JSON value of one event, redacted */
 	uint64_t offset;
@@ -25,7 +26,7 @@ struct spool {
 	uint64_t max;                  /* SPOOL_BYTES_MAX, less in tests */
 	uint8_t chain[32];
 	int error;                 /* the first -errno of a write: sticks, the run is an error */
-	struct sha256 line;        /* private: of the line being written */
+	struct digest line;        /* private: of the line being written */
 	size_t have;               /* private */
 	uint8_t buf[SPOOL_BUFFER]; /* private */
 };
@@ -46,4 +47,10 @@ int spool_read(struct spool *s, const struct spool_place *place, char **out)
 int spool_flush(struct spool *s) __attribute__((warn_unused_result, nonnull)); /* to the kernel */
 int spool_sync(struct spool *s) __attribute__((warn_unused_result, nonnull));  /* to the disk */
 void spool_wipe(struct spool *s) __attribute__((nonnull));                     /* closes; the file stays */
+
+/* Private to spool*.c, and for tests: valid UTF-8; what is left of len when a character that is cut at its end is left out;
+ * the text as a JSON string with its quotes, out of 6 * len + 2 bytes: its length. */
+bool spool_is_text(const uint8_t *p, size_t len) __attribute__((nonnull));
+size_t spool_text_whole(const uint8_t *p, size_t len) __attribute__((nonnull));
+size_t spool_text(const uint8_t *p, size_t len, char *out) __attribute__((nonnull));
 #endif

@@ -300,6 +300,17 @@ send_state(uint8_t phase)
 					  : "{\"id\":\"re_1\"}");
 	body[0] = (char)phase;
 	body[1] = (char)(is("state-index") ? 7 : 0);
+	if (phase == 2 && is("state-without"))
+		n = snprintf(body + 2, sizeof(body) - 2,
+			     "{\"service\":\"payments\",\"collections\":{\"refunds\":[{\"id\":\"re_1\"}]}}");
+	if (phase == 2 && is("state-row-twice"))
+		n = snprintf(
+			body + 2, sizeof(body) - 2,
+			"{\"service\":\"payments\",\"collections\":{\"charges\":[{\"id\":\"a\"},{\"id\":\"a\"}],\"refunds\":[]}}");
+	if (phase == 2 && is("state-infinite"))
+		n = snprintf(
+			body + 2, sizeof(body) - 2,
+			"{\"service\":\"payments\",\"collections\":{\"charges\":[{\"id\":\"a\",\"n\":1e999}],\"refunds\":[]}}");
 	fake_send(FRAME_STATE, body, (size_t)n + 2);
 }
 
@@ -316,10 +327,14 @@ send_op(void)
 		"\"idempotency\":null,\"resend_of\":null,\"effects\":[{\"create\":\"/refunds/re_1\"}],\"reply\":{\"status\":201,\"bytes\":2,"
 		"\"sha256\":\"%s\"},\"fault\":null,\"views\":{\"service\":\"applied\",\"client\":\"told-ok\"},\"nearest\":null,\"unmatched\":%s}",
 		(unsigned long long)fake.ops + (is("op-number") ? 1 : 0), is("op-service") ? "other" : "payments",
-		is("unmatched")  ? "null"
-		: is("op-route") ? "\"nowhere\""
-				 : "\"refund.create\"",
+		is("unmatched") || is("op-routeless") ? "null"
+		: is("op-route")                      ? "\"nowhere\""
+						      : "\"refund.create\"",
 		fake.secret, digest, digest, is("unmatched") ? "true" : "false");
+	if (is("op-views"))
+		memcpy(strstr(body, "told-ok"), "told-no", 7);
+	if (is("op-negative"))
+		memcpy(strstr(body, "\"n\":0"), "\"n\":-", 5);
 	if (is("op-json"))
 		snprintf(body, sizeof(body), "{\"n\":0,");
 	send_text(FRAME_OP, body);
@@ -501,7 +516,14 @@ workflow(void)
 	send_op();
 	if (is("refund-twice"))
 		send_op();
-	send_denied(is("egress") ? 1 : 0);
+	if (is("denied-early"))
+		send_denied(0);
+	if (is("denied-back"))
+		send_denied(2);
+	if (is("op-twice")) {
+		fake.ops--;
+		send_op();
+	}
 }
 
 int
@@ -550,6 +572,8 @@ fakeguest_main(int in, int out, const char *script, const uint8_t *image, size_t
 	if (!is("no-opening"))
 		send_firewall(1);
 	send_state(1);
+	if (is("initial-twice"))
+		send_state(1);
 	while (fake_next(&f) != FRAME_START)
 		if (f.type == 0 || fake.cancelled)
 			return 1;
@@ -559,7 +583,17 @@ fakeguest_main(int in, int out, const char *script, const uint8_t *image, size_t
 		  : is("run-deadline") ? ENDED_RUN_DEADLINE
 		  : is("twins-died")   ? ENDED_TWINS
 				       : ENDED_ITSELF);
+	if (is("exit-twice"))
+		send_exit(ENDED_ITSELF);
+	if (is("output-late"))
+		send_output("more\n", 5);
 	send_state(2);
+	if (is("state-twice"))
+		send_state(2);
+	if (is("op-late"))
+		send_op();
+	if (!is("denied-early"))
+		send_denied(is("egress") ? 1 : 0);
 	if (!is("no-closing"))
 		send_firewall(2);
 	if (!is("no-end"))

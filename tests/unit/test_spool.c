@@ -10,6 +10,7 @@
 #include "host/json.h"
 #include "host/spool.h"
 #include "host/uuid.h"
+#include "proto/cursor.h"
 #include "proto/frame.h"
 #include "tests/lib/tap.h"
 
@@ -90,7 +91,7 @@ bounds(void)
 		return;
 	}
 	spool_init(&spool, fd, NULL);
-	for (r = 0, i = 0; i < 4000 && r == 0; i++)
+	for (r = 0, i = 0; i < 40000 && r == 0; i++)
 		r = spool_event(&spool, "log", 1, "text", "\"0123456789\"", 12, NULL);
 	ok(r == -ENOSPC && spool.error == -ENOSPC, "a full disk is an error that sticks");
 	ok(spool_sync(&spool) < 0 && spool_event(&spool, "log", 1, "text", "1", 1, NULL) < 0, "ever after");
@@ -151,11 +152,73 @@ small(void)
 	}
 }
 
+/* The quick way of writing text gives what json_string gives. */
+static void
+texts(void)
+{
+	static const char *const pieces[] = { "a",
+					      "\"",
+					      "\\",
+					      "\n",
+					      "\r",
+					      "\x01",
+					      "\x7f",
+					      "\xc2\x80",
+					      "\xc2\xa0",
+					      "\xd8\x9c",
+					      "\xd9\x81",
+					      "\xe2\x80\xae",
+					      "\xe2\x82\xac",
+					      "\xef\xbb\xbf",
+					      "\xef\xbf\xbd",
+					      "\xf0\x9f\x98\x80",
+					      "plain text of some length",
+					      "\t" };
+	static uint8_t text[4000];
+	static char got[24002], want[24002];
+	size_t len, n, bad = 0, k;
+	unsigned seed, cut = 0;
+	struct writer w;
+
+	for (seed = 1; seed <= 300; seed++) {
+		srand(seed);
+		for (len = 0; len < seed * 10; len += n) {
+			const char *piece = pieces[(size_t)rand() % (sizeof(pieces) / sizeof(pieces[0]))];
+
+			n = strlen(piece);
+			memcpy(text + len, piece, n);
+			if (rand() % 50 == 0) {
+				text[len] = 0;
+				n = 1;
+			}
+		}
+		bad += !spool_is_text(text, len);
+		n = spool_text(text, len, got);
+		writer_init(&w, want, sizeof(want));
+		json_string(&w, (const char *)text, len);
+		bad += n != w.len || memcmp(got, want, n) != 0;
+		for (k = 0; k < len && k < 40; k++) {
+			n = spool_text_whole(text, len - k);
+			bad += !spool_is_text(text, n) || len - k - n > 3;
+			cut += n != len - k;
+		}
+	}
+	is_int((long long)bad, 0, "text as json_string writes it (seeds 1 to 300)");
+	ok(cut > 0, "characters that are cut at the end are left for later (%u)", cut);
+	ok(!spool_is_text((const uint8_t *)"12345678\xc3", 9) && !spool_is_text((const uint8_t *)"\xed\xa0\x80", 3) &&
+		   !spool_is_text((const uint8_t *)"\xf5\x80\x80\x80", 4),
+	   "what is no UTF-8");
+	for (n = 0; n < 6; n++)
+		bad += spool_text_whole((const uint8_t *)"\x80\x80\x80\x80\x80\x80", n) > n;
+	is_int((long long)bad, 0, "bytes that are no text are not held back for ever");
+}
+
 int
 main(void)
 {
 	chain();
 	bounds();
 	small();
+	texts();
 	return tap_done();
 }
