@@ -95,6 +95,16 @@ is_way_back(void)
 }
 
 int
+drop_capabilities(void)
+{
+	int r = bounding_empty();
+
+	if (r == 0)
+		r = capabilities_clear();
+	return r < 0 ? r : capabilities_check();
+}
+
+int
 drop_identity(uint32_t uid, uint32_t gid)
 {
 	int r;

@@ -91,6 +91,16 @@ finish_exit(struct run *r)
 	(void)outbox_put(&r->outbox, FRAME_EXIT, 0, w.at, w.len);
 }
 
+/* Without the last numbers nobody could say that nothing was denied: not a run that may pass. */
+static void
+denied_unknown(struct run *r, struct fw_failure f)
+{
+	if (r->failed)
+		return;
+	r->fw_failure = f;
+	run_fail_lock(r);
+}
+
 void
 finish_denied(struct run *r, bool last)
 {
@@ -105,8 +115,8 @@ finish_denied(struct run *r, bool last)
 	for (unsigned i = 0; i < r->locks_len; i++) {
 		struct fw_failure f;
 
-		if (fw_lock_counters(&r->locks[i], &f) < 0)
-			run_log(r, 2, "the firewall's counters cannot be read");
+		if (fw_lock_counters(&r->locks[i], &f) < 0 && last)
+			denied_unknown(r, f);
 		rows_lost += r->locks[i].denied_overflow;
 		for (unsigned k = 0; k < r->locks[i].denied_len; k++)
 			kept += r->locks[i].denied[k].count;
@@ -117,6 +127,8 @@ finish_denied(struct run *r, bool last)
 	evidence_denied(&w, r->locks, r->base, r->locks_len);
 	if (!w.failed)
 		(void)outbox_put_record(&r->outbox, FRAME_DENIED, w.at, w.len);
+	else if (last)
+		denied_unknown(r, (struct fw_failure){ "denied", EMSGSIZE, "the list of denied packets does not fit" });
 	if (last && rows_lost > 0)
 		truncated(r, TRUNCATED_DENIED, kept, rows_lost);
 }
@@ -163,12 +175,13 @@ locks_verify(struct run *r)
 static void
 close_locks(struct run *r)
 {
-	bool lost = r->failed && r->result == END_FIREWALL;
+	bool lost;
 
 	for (unsigned i = 0; i < r->locks_len; i++)
 		if (fw_lock_denied(&r->locks[i]) < 0)
 			r->locks[i].denied_lossy = true;
 	finish_denied(r, true);
+	lost = r->failed && r->result == END_FIREWALL;
 	if (lost) {
 		/* What was lost is told; the counters and the probes that were made stand beside it. */
 		arm_report(r, 2, &r->fw_failure);

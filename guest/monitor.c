@@ -24,6 +24,8 @@
 #include "guest/run.h"
 #include "proto/cursor.h"
 
+#define REAPED_A_CALL 4096
+
 static struct run the_run;
 
 uint64_t
@@ -178,7 +180,8 @@ twins_failed(struct run *r, int err)
 	run_fail(r, END_FAILED, "twins", err, text);
 }
 
-/* The one waiter: every child and every orphan of the run ends here. */
+/* The one waiter: every child and every orphan of the run ends here.  A workflow may make children of ours (CLONE_PARENT) as fast
+ * as they can be buried: the loop has other duties too, and comes back. */
 static void
 reap(struct run *r)
 {
@@ -186,7 +189,7 @@ reap(struct run *r)
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &u)) > 0) {
+	for (int i = 0; i < REAPED_A_CALL && (pid = wait4(-1, &status, WNOHANG, &u)) > 0; i++) {
 		if (pid == r->workflow) {
 			workflow_ended(r, status, &u);
 		} else if (pid == r->twins) {
@@ -208,7 +211,7 @@ signals_read(struct run *r)
 	struct signalfd_siginfo s;
 	bool stop = false;
 
-	while (read(r->signals, &s, sizeof(s)) == sizeof(s))
+	for (int i = 0; i < 8 && read(r->signals, &s, sizeof(s)) == sizeof(s); i++)
 		stop = stop || s.ssi_signo != SIGCHLD;
 	reap(r);
 	if (stop) {

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guest/drop.h"
@@ -223,6 +224,7 @@ kill_one(const struct reaper *r, const struct process *p)
 static void
 kill_by_uid(const struct reaper *r)
 {
+	const struct timespec pause = { 0, 1000000 };
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -230,7 +232,16 @@ kill_by_uid(const struct reaper *r)
 			(void)kill(-1, SIGKILL);
 		_exit(0);
 	}
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	if (child <= 0)
+		return;
+	/* Once it has that uid it may be stopped by those that it is to kill: it is not waited for longer than it needs. */
+	for (int i = 0; i < 200; i++) {
+		if (waitpid(child, NULL, WNOHANG) == child)
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
+	(void)kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 

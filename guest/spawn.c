@@ -59,6 +59,11 @@ spawn_limits(uint64_t file_bytes, uint32_t files, uint32_t processes)
 	int r;
 
 	r = limit(RLIMIT_CORE, 1);
+	/* A caller with audio or realtime rights must not hand them on: such a program would keep the monitor from running. */
+	if (r == 0)
+		r = limit(RLIMIT_RTPRIO, 0);
+	if (r == 0)
+		r = limit(RLIMIT_NICE, 0);
 	if (r == 0 && file_bytes)
 		r = limit(RLIMIT_FSIZE, file_bytes);
 	if (r == 0 && files)

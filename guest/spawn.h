@@ -29,7 +29,8 @@ struct spawn_failure {
  * instruction and no child is left. */
 int spawn_workflow(const struct spawn_request *r, pid_t *pid, struct spawn_failure *f)
 	__attribute__((warn_unused_result, nonnull));
-/* The limits that every unprivileged process of the guest gets: core exactly 1 (also stops piped core handlers). */
+/* The limits that every unprivileged process of the guest gets: core exactly 1 (also stops piped core handlers), no realtime
+ * or raised priority. */
 int spawn_limits(uint64_t file_bytes, uint32_t files, uint32_t processes) __attribute__((warn_unused_result));
 /* Who dies first when memory ends: -1000 never .. 1000 first.  A child inherits the monitor's place otherwise.  Ignored
  * where it may not be written. */
