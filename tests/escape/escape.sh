@@ -5,6 +5,7 @@
 # hostile FOLDER PROGRAM.mjs [MEMBERS]: a world around a program of this folder.  MEMBERS are more members of the world, JSON
 # text as `"limits": {...},`.  Environment of the workflow: JUDGE_URL, and the members of the variable hostile_env.
 hostile_env=
+hostile_service= # members of the service, as `"port": 8080,`
 hostile_checks='{ "id": "exit", "kind": "exit", "code": 0 }'
 hostile() {
 	mkdir -p "$1"
@@ -14,7 +15,7 @@ hostile() {
 		{ "agenttwin": "world/1", "name": "escape", "seed": 1, ${3-}
 		  "files": [ "escape.mjs", "$2"$([ ! -x "$1/helper" ] || printf ', "helper"') ],
 		  "env": { ${hostile_env:+$hostile_env, }"JUDGE_URL": "{{service.judge.url}}" },
-		  "services": [ { "name": "judge", "kind": "http", "hosts": [ "judge.internal" ], "state": { "reports": [] },
+		  "services": [ { "name": "judge", "kind": "http", $hostile_service "hosts": [ "judge.internal" ], "state": { "reports": [] },
 		    "routes": [ { "id": "report", "match": { "method": "POST", "path": "/reports" },
 		      "do": [ { "create": "reports", "id": "{{request.body.id}}", "row": { "attempts": "{{request.body.attempts}}" } } ],
 		      "reply": { "status": 201 } } ] } ],

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -491,6 +493,52 @@ live_twins(bool kill_it)
 	return 1;
 }
 
+/* "#define __NR_name 12" or "__NR3264_name": what aarch64 takes from the generic list. */
+static bool
+header_line(const char *line, char name[static 64], long *nr)
+{
+	char rest[8];
+
+	return (sscanf(line, "#define __NR_%63[a-z0-9_] %ld%7s", name, nr, rest) == 2 ||
+		sscanf(line, "#define __NR3264_%63[a-z0-9_] %ld%7s", name, nr, rest) == 2) &&
+	       strcmp(name, "syscalls") != 0;
+}
+
+/* The machine that this is not: its numbers against the kernel's own generic table, which any Linux header package has. */
+static void
+test_generic(const struct filter_call *calls, const char *what)
+{
+	FILE *f = fopen("/usr/include/asm-generic/unistd.h", "re");
+	char line[256], name[64];
+	long nr, wrong = 0, seen = 0, known = 0;
+
+	if (!f) {
+		skip("aarch64: asm-generic/unistd.h is not installed");
+		return;
+	}
+	for (const struct filter_call *c = calls; c->name; c++)
+		known += c->number[FILTER_AARCH64] >= 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (!header_line(line, name, &nr))
+			continue;
+		for (const struct filter_call *c = calls; c->name; c++) {
+			bool same = strcmp(c->name, name) == 0;
+
+			/* Neither another number for the name, nor another name for the number. */
+			if (same != (c->number[FILTER_AARCH64] == nr)) {
+				printf("# %s: %s is %ld in the header, %s is %d in the table\n", what, name, nr,
+				       c->name, c->number[FILTER_AARCH64]);
+				wrong++;
+			}
+			seen += same;
+		}
+	}
+	fclose(f);
+	ok(wrong == 0, "aarch64: the numbers of %s are those of the generic table", what);
+	/* An old package lacks the newest calls, a new one those that were removed. */
+	ok(seen * 10 >= known * 8, "aarch64: of %ld calls of %s the header has %ld", known, what, seen);
+}
+
 int
 main(void)
 {
@@ -506,6 +554,8 @@ main(void)
 	}
 	arch = filter_arch_native();
 	test_numbers();
+	test_generic(filter_workflow_calls, "the workflow's list");
+	test_generic(filter_twins_calls, "the twins' list");
 	test_digest();
 	is_int(in_child(live_workflow, true), 0, "live: the workflow's filter");
 	is_int(in_child(live_workflow, false), 0, "live: the workflow's filter without AF_UNIX");
