@@ -2,6 +2,7 @@
  * check.c - see check.h: which check gets what. */
 #include "host/check.h"
 
+#include <cJSON.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ checks_wipe(struct checks *c)
 	for (i = 0; i < c->len; i++) {
 		check_stream_free(c->list[i].stream);
 		free(c->list[i].keys);
-		free(c->list[i].first);
+		cJSON_Delete(c->list[i].first);
 	}
 	for (i = 0; i < c->results_len; i++) {
 		free(c->results[i].expected);

@@ -35,8 +35,9 @@ struct check {
 	uint64_t ops[CHECK_RESTS_MAX]; /* the first ones */
 	uint8_t (*keys)[32];           /* owned: digests of the keys seen, for count: keys */
 	size_t keys_len, keys_size;
-	char *first;          /* owned: of all_equal, the first value */
-	bool differs, failed; /* failed: no memory */
+	uint64_t keyless;              /* of count: keys, writes that have none */
+	struct cJSON *first;           /* owned: of all_equal, the first value */
+	bool differs, nothing, failed; /* nothing: there was no value; failed: no memory */
 };
 struct checks {
 	const struct world *w;       /* borrowed */

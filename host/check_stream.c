@@ -22,6 +22,7 @@ struct check_stream {
 	const char *pointer;
 	uint64_t bytes;
 	bool differs, held, cut, failed;
+	bool line_cut; /* of the line in buf: it went on */
 	uint64_t differs_at;
 	size_t *fail, matched; /* contains: Knuth-Morris-Pratt over the stream */
 	regex_t regex;
@@ -79,7 +80,7 @@ check_stream_new(const struct world_check *def)
 	s->want_len = text ? strlen(text) : 0;
 	if (s->mode == STREAM_MATCHES) {
 		s->size = CHECK_LINE_MAX;
-		s->buf = malloc(s->size);
+		s->buf = malloc(s->size + 1);
 		s->failed = s->failed || !s->buf;
 	}
 	if (s->mode == STREAM_CONTAINS && contains_prepare(s) < 0) {
@@ -132,9 +133,12 @@ line_done(struct check_stream *s)
 {
 	regmatch_t range = { .rm_so = 0, .rm_eo = (regoff_t)s->have };
 
-	if (!s->held && regexec(&s->regex, s->buf, 1, &range, REG_STARTEND) == 0)
+	s->buf[s->have] = '\0'; /* for sanitizers, which do not know REG_STARTEND */
+	/* Where a line was cut is not its end: $ does not match there. */
+	if (!s->held && regexec(&s->regex, s->buf, 1, &range, REG_STARTEND | (s->line_cut ? REG_NOTEOL : 0)) == 0)
 		s->held = true;
 	s->have = 0;
+	s->line_cut = false;
 }
 
 static void
@@ -148,7 +152,7 @@ matches_add(struct check_stream *s, const char *data, size_t len)
 		else if (s->have < CHECK_LINE_MAX)
 			s->buf[s->have++] = data[i];
 		else
-			s->cut = true;
+			s->cut = s->line_cut = true;
 	}
 }
 

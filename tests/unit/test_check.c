@@ -161,6 +161,65 @@ exits(void)
 	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "not without EXIT");
 }
 
+/* However the request spells its target, the selector sees the path that the twins see. */
+static void
+selectors(void)
+{
+	static const char *const targets[] = {
+		"/refunds",           "/refunds?a=/b",          "/%72efunds", "/refund%73#x", "http://p/refunds",
+		"HTTP://p/refunds?x", "http://p:80/%72%65funds"
+	};
+	static const char *const others[] = { "/refunds/",      "/refund",     "/refunds/1", "http://p",
+					      "http://refunds", "/%2frefunds", "/%zzrefunds" };
+	static const char keyless[] =
+		"{\"service\":\"p\",\"key\":null,\"request\":{\"method\":\"POST\",\"target\":\"/r\"}}";
+	static const char keyed[] =
+		"{\"service\":\"p\",\"key\":\"k\",\"request\":{\"method\":\"POST\",\"target\":\"/r\"}}";
+	const char *ops[3] = { NULL };
+	char op[200];
+	size_t i;
+
+	for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		snprintf(op, sizeof(op), "{\"service\":\"p\",\"request\":{\"method\":\"POST\",\"target\":\"%s\"}}",
+			 targets[i]);
+		ops[0] = op;
+		reset();
+		ok(!holds(CHECK_NEVER, "{\"path\":\"/refunds\"}", NULL, 1, ops), "never /refunds: %s is", targets[i]);
+	}
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		snprintf(op, sizeof(op), "{\"service\":\"p\",\"request\":{\"method\":\"POST\",\"target\":\"%s\"}}",
+			 others[i]);
+		ops[0] = op;
+		reset();
+		ok(holds(CHECK_NEVER, "{\"path\":\"/refunds\"}", NULL, 1, ops), "never /refunds: %s is not", others[i]);
+	}
+	ops[0] = keyed;
+	ops[1] = keyless;
+	reset();
+	ok(!holds(CHECK_CALLS, "{\"count\":\"keys\",\"exactly\":1}", NULL, 1, ops) &&
+		   strstr(said, "1 writes without a key"),
+	   "a write without a key may be another one: %s", said);
+	ok(!holds(CHECK_CALLS, "{\"count\":\"keys\",\"at_most\":1}", NULL, 1, ops), "at most");
+	ok(holds(CHECK_CALLS, "{\"count\":\"keys\",\"at_most\":2}", NULL, 1, ops), "not more than two");
+	ok(holds(CHECK_CALLS, "{\"count\":\"keys\",\"at_least\":1}", NULL, 1, ops), "at least one");
+	ok(!holds(CHECK_CALLS, "{\"count\":\"keys\",\"at_least\":2}", NULL, 1, ops), "not at least two");
+}
+
+/* A line of more than CHECK_LINE_MAX bytes has no end that is known. */
+static void
+long_lines(void)
+{
+	char *text = malloc(CHECK_LINE_MAX + 100);
+
+	memset(text, 'a', CHECK_LINE_MAX + 50);
+	snprintf(text + CHECK_LINE_MAX + 50, 50, "b\nc\n");
+	reset();
+	ok(!holds(CHECK_STDOUT, "{\"matches\":\"^a*$\"}", text, 1000, NULL), "$ does not match where a line was cut");
+	ok(holds(CHECK_STDOUT, "{\"matches\":\"^aa\"}", text, 1000, NULL), "^ matches where it starts");
+	ok(holds(CHECK_STDOUT, "{\"matches\":\"^c$\"}", text, 1000, NULL), "and the next line is whole again");
+	free(text);
+}
+
 static void
 calls(void)
 {
@@ -192,6 +251,9 @@ calls(void)
 		{ "{\"count\":\"effects\",\"exactly\":2}", true },
 		{ "{\"count\":\"keys\",\"exactly\":1}", true },
 		{ "{\"service\":\"mail\",\"exactly\":0}", true },
+		{ "{\"path\":\"/a b\",\"exactly\":0}", true },
+		{ "{\"exactly\":3,\"all_equal\":\"/nowhere\"}", false },
+		{ "{\"route\":\"charge.get\",\"all_equal\":\"/key\"}", false },
 		{ "{\"route\":\"refund.create\",\"exactly\":2,\"all_equal\":\"/key\"}", true },
 		{ "{\"exactly\":3,\"all_equal\":\"/request/method\"}", false },
 	};
@@ -202,6 +264,8 @@ calls(void)
 		if (!ok(holds(CHECK_CALLS, all[i].json, NULL, 1, ops) == all[i].held, "calls %s", all[i].json))
 			printf("# %s\n", said);
 	}
+	selectors();
+	reset();
 	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.get\"}", NULL, 1, ops), "never: it did");
 	ok(holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: it did not");
 	facts.truncated[TRUNCATED_OPERATIONS] = true;
@@ -230,6 +294,8 @@ states(void)
 		{ "\"path\":\"/charges/ch_2\",\"exists\":true", true },
 		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4500", true },
 		{ "\"path\":\"/charges\",\"sum\":\"amount\",\"equals\":4501", false },
+		{ "\"path\":\"/charges\",\"sum\":\"amuont\",\"equals\":0", false },
+		{ "\"path\":\"/refunds\",\"sum\":\"amount\",\"equals\":0", true },
 		{ "\"path\":\"/charges/ch_1/tags\",\"equals\":[\"a\",\"b\"]", true },
 		{ "\"path\":\"/charges/ch_1/tags/1\",\"equals\":\"b\"", true },
 		{ "\"path\":\"/nothing\",\"count\":0", false },
@@ -305,6 +371,7 @@ main(void)
 	streams();
 	hides();
 	exits();
+	long_lines();
 	calls();
 	states();
 	egress();
