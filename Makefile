@@ -178,7 +178,7 @@ $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 # Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
 NSRUN_HOST = process node node_digest lease remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
 	backend_namespace backend_local diag cmd_doctor cmd_reap
-$(O)/tests/nsrun: tests/lib/nsrun.c $(NSRUN_HOST:%=$(O)/host/host/%.o) $(O)/host/foreign/cJSON.o | $(O)/tests/nsguest
+$(O)/tests/nsrun: tests/lib/nsrun.c $(NSRUN_HOST:%=$(O)/host/host/%.o) $(O)/host/proto.a $(O)/host/foreign/cJSON.o | $(O)/tests/nsguest
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARDEN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a

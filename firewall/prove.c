@@ -126,6 +126,7 @@ probe_out(const struct order *o, struct report *r)
 		return;
 	}
 	r->stage = STAGE_SEND;
+	/* NOLINTNEXTLINE(bugprone-branch-clone): one step after the other, each may fail */
 	if (o->by_lo && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0)
 		r->err = errno;
 	else if (stream)

@@ -649,10 +649,8 @@ fw_readback(struct fw_lock *l, const char *step, uint32_t *generation, uint64_t 
 			differ(&x, "the table is gone");
 		if ((r = fw_generation(l, &after)) < 0)
 			return fw_fail(f, step, -r, "reading the ruleset's generation failed");
-		if (before != after) {
-			r = -EINTR;
+		if (before != after)
 			continue;
-		}
 		if (x.differs) {
 			(void)fw_fail(f, step, 0, "the firewall is not what was installed: %s", x.problem);
 			return -EPERM;

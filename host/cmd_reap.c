@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * cmd_reap.c - agenttwin-host reap: ends and removes what hosts that died left behind. */
-#include <cjson/cJSON.h>
+#include <cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

