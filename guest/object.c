@@ -5,27 +5,34 @@
 #include <cJSON.h>
 #include <string.h>
 
+/* Names the item; name may be the item's own.  A copy of a member carries the name that it had in its former object. */
+static bool
+rename_item(struct cJSON *item, const char *name)
+{
+	size_t len = strlen(name) + 1;
+	char *copy;
+
+	if (item->string != NULL && strcmp(item->string, name) == 0)
+		return true;
+	copy = cJSON_malloc(len);
+	if (copy == NULL)
+		return false;
+	memcpy(copy, name, len);
+	cJSON_free(item->string);
+	item->string = copy;
+	return true;
+}
+
 /* see object.h */
 bool
 object_put(struct cJSON *object, const char *name, struct cJSON *item)
 {
 	struct cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name);
 
-	if (item != NULL && old == NULL) {
-		if (cJSON_AddItemToObject(object, name, item))
-			return true;
-	} else if (item != NULL) {
-		if (item->string == NULL) {
-			size_t len = strlen(name) + 1;
-
-			item->string = cJSON_malloc(len);
-			if (item->string != NULL)
-				memcpy(item->string, name, len);
-		}
-		if (item->string != NULL && strcmp(item->string, name) == 0 &&
-		    cJSON_ReplaceItemViaPointer(object, old, item))
-			return true;
-	}
+	if (item != NULL && old == NULL && cJSON_AddItemToObject(object, name, item))
+		return true;
+	if (item != NULL && old != NULL && rename_item(item, name) && cJSON_ReplaceItemViaPointer(object, old, item))
+		return true;
 	cJSON_Delete(item);
 	return false;
 }

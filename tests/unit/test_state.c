@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "guest/object.h"
 #include "guest/state.h"
 #include "tests/lib/tap.h"
 
@@ -188,6 +189,25 @@ random_walk(unsigned seed)
 	budget.used = 0;
 }
 
+// An item that was a member before keeps nothing of it.
+static void
+test_object(void)
+{
+	cJSON *object = cJSON_Parse("{\"a\":1,\"b\":2}"), *other = cJSON_Parse("{\"to\":3,\"id\":4}");
+	char *text;
+
+	ok(object_put(object, "a", cJSON_Duplicate(other->child, true)), "a copy of another member replaces one");
+	ok(object_put(object, "c", cJSON_Duplicate(other->child, true)), "and is added");
+	ok(object_put(object, "b", cJSON_CreateNull()), "an item without a name");
+	ok(object_put(object, object->child->string, cJSON_CreateTrue()), "under the name of what it replaces");
+	ok(!object_put(object, "a", NULL), "nothing is not put");
+	text = cJSON_PrintUnformatted(object);
+	is_str(text, "{\"a\":true,\"b\":null,\"c\":3}", "all in place");
+	cJSON_free(text);
+	cJSON_Delete(object);
+	cJSON_Delete(other);
+}
+
 int
 main(void)
 {
@@ -196,5 +216,6 @@ main(void)
 	limits();
 	for (unsigned seed = 1; seed <= 3; seed++)
 		random_walk(seed);
+	test_object();
 	return tap_done();
 }
