@@ -317,6 +317,27 @@ take_probes(const cJSON *list, const struct fw_params *p, char *why)
 	return 0;
 }
 
+/* Each change of the tables moves the generation on by one.  Between the two verifications it may have moved only by what
+ * the guest counted as foreign, having read its own table back each time. */
+static int
+take_generation(struct gate *g, unsigned phase, const cJSON *lock, size_t i, char *why)
+{
+	uint64_t generation, foreign;
+
+	if (!json_get_u64(lock, "generation", UINT32_MAX, &generation) ||
+	    !json_get_u64(lock, "foreign_changes", UINT32_MAX, &foreign))
+		return refuse(why, -EPROTO, "a lock lacks its generation or foreign_changes");
+	if (phase == 2 && (foreign < g->foreign[i] ||
+			   ((generation - g->generation[i]) & UINT32_MAX) != ((foreign - g->foreign[i]) & UINT32_MAX)))
+		return refuse(why, -EPERM, "the ruleset changed: generation %llu at the opening, %llu at the closing",
+			      (unsigned long long)g->generation[i], (unsigned long long)generation);
+	if (phase == 1) {
+		g->generation[i] = generation;
+		g->foreign[i] = foreign;
+	}
+	return 0;
+}
+
 static int
 take_lock(struct gate *g, const struct gate_want *want, unsigned phase, const cJSON *lock, size_t i, char *why)
 {
@@ -340,6 +361,8 @@ take_lock(struct gate *g, const struct gate_want *want, unsigned phase, const cJ
 	if (phase == 2 && (i >= g->locks_len || strcmp(text_sha, g->text_sha256[i]) != 0 ||
 			   strcmp(binding_sha, g->binding_sha256[i]) != 0))
 		return refuse(why, -EPERM, "the %s lock's rules differ from those at the opening", kind);
+	if ((r = take_generation(g, phase, lock, i, why)) < 0)
+		return r;
 	memcpy(g->text_sha256[i], text_sha, 65);
 	memcpy(g->binding_sha256[i], binding_sha, 65);
 	return 0;
@@ -369,6 +392,8 @@ take_drop(struct gate *g, const struct gate_want *want, unsigned phase, const cJ
 		return refuse(why, -EPERM, "regaining root was not refused");
 	if (!json_is_sha256(filter))
 		return refuse(why, -EPERM, "no syscall filter");
+	if (!json_get(drop, "attempts") || !json_get(drop, "attempts")->child)
+		return refuse(why, -EPROTO, "nothing was tried that the workflow must not do");
 	cJSON_ArrayForEach(attempt, json_get(drop, "attempts"))
 	{
 		if (!json_get_true(attempt, "refused"))
@@ -404,8 +429,7 @@ check(struct gate *g, const struct gate_want *want, unsigned phase, const cJSON 
 	sha256_hex(raw, g->policy_sha256);
 	if (!policy || strcmp(policy, g->policy_sha256) != 0)
 		return refuse(why, -EPERM, "the policy digest is not the one of this program");
-	if (json_get(doc, "mode") &&
-	    (!json_get_text(doc, "mode") || strcmp(json_get_text(doc, "mode"), "sandbox") != 0))
+	if (!json_get_text(doc, "mode") || strcmp(json_get_text(doc, "mode"), "sandbox") != 0)
 		return refuse(why, -EPERM, "the guest does not run in the mode sandbox");
 	if (!get_bool(doc, "inner_room", &inner))
 		return refuse(why, -EPROTO, "inner_room is missing");

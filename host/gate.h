@@ -22,6 +22,7 @@ struct gate {
 	char text_sha256[GATE_LOCKS_MAX][65];
 	char binding_sha256[GATE_LOCKS_MAX][65];
 	char filter_sha256[65];
+	uint64_t generation[GATE_LOCKS_MAX], foreign[GATE_LOCKS_MAX]; /* of the opening */
 	bool inner_room;
 };
 /* Computes the policy digest for a control port, raw and as text.  0 or -errno. */

@@ -199,7 +199,7 @@ cJSON *fake_evidence(uint32_t workflow, uint32_t gid, uint32_t twins);
 cJSON *
 fake_evidence(uint32_t workflow, uint32_t gid, uint32_t twins)
 {
-	cJSON *doc = cJSON_CreateObject(), *drop, *locks;
+	cJSON *doc = cJSON_CreateObject(), *drop, *locks, *attempt;
 	char *text = malloc(2 * FW_TEXT_MAX), hex[65];
 	uint8_t digest[32];
 	int n;
@@ -226,6 +226,11 @@ fake_evidence(uint32_t workflow, uint32_t gid, uint32_t twins)
 	cJSON_AddStringToObject(drop, "capabilities", "none");
 	cJSON_AddBoolToObject(drop, "no_new_privs", true);
 	cJSON_AddStringToObject(drop, "regain", "refused");
+	cJSON_AddStringToObject(doc, "mode", "sandbox");
+	attempt = cJSON_CreateObject();
+	cJSON_AddStringToObject(attempt, "what", "mount");
+	cJSON_AddBoolToObject(attempt, "refused", true);
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(drop, "attempts"), attempt);
 	cJSON_AddStringToObject(drop, "filter_sha256", hex);
 	cJSON_AddStringToObject(drop, "filter_twins_sha256", hex);
 	cJSON_AddNullToObject(doc, "failure");

@@ -89,6 +89,14 @@ tampered(void)
 		{ "/locks/0", "null" },
 		{ "/mode", "\"local\"" },
 		{ "/mode", "1" },
+		{ "/mode", NULL },
+		{ "/drop/attempts", NULL },
+		{ "/drop/attempts", "[]" },
+		{ "/locks/0/generation", NULL },
+		{ "/locks/0/generation", "-1" },
+		{ "/locks/0/generation", "4294967296" },
+		{ "/locks/1/foreign_changes", NULL },
+		{ "/locks/1/foreign_changes", "\"0\"" },
 		{ "/locks/0/proved", "false" },
 		{ "/locks/1/proved", "false" },
 		{ "/locks/0/proved", "\"true\"" },
@@ -315,9 +323,32 @@ others(void)
 	cJSON_Delete(doc);
 }
 
+/* Between opening and closing the generation moves by what is counted as foreign, no more and no less. */
+static void
+generations(void)
+{
+	static const struct {
+		const char *generation, *foreign;
+		bool fits;
+	} all[] = { { "3", "0", true },  { "4", "1", true },  { "9", "6", true }, { "4", "0", false },
+		    { "3", "1", false }, { "2", "0", false }, { "5", "1", false } };
+	cJSON *doc;
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		doc = fake_evidence(1000, 1000, 991);
+		change(doc, "/locks/0/generation", all[i].generation);
+		change(doc, "/locks/0/foreign_changes", all[i].foreign);
+		ok((judge(doc, 2) == 0) == all[i].fits, "generation 3, then %s with %s foreign changes: %s",
+		   all[i].generation, all[i].foreign, all[i].fits ? "accepted" : "refused");
+		cJSON_Delete(doc);
+	}
+}
+
 int
 main(void)
 {
+	generations();
 	denies_more();
 	tampered();
 	others();
