@@ -67,6 +67,13 @@ add_json(cJSON *list, const char *name, bool works, const struct backend_ops *op
 	cJSON_AddItemToArray(list, b);
 }
 
+static const char help[] =
+	"usage: agenttwin-host doctor [--runtime NAME] [--json]\n"
+	"Says which backends work on this machine, and names the command that mends what is missing.\n"
+	"  --runtime NAME  this one alone: namespace or local\n"
+	"  --json          the same as one JSON document\n"
+	"Exit status: 0 the named runtime (else: at least one) works, 4 it does not.\n";
+
 static int
 usage(const char *what, const char *arg)
 {
@@ -122,6 +129,8 @@ cmd_doctor(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0)
 			json = true;
+		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 2 : 0;
 		else if (strncmp(argv[i], "--runtime=", 10) == 0)
 			only = argv[i] + 10;
 		else if (strcmp(argv[i], "--runtime") == 0 && i + 1 < argc)

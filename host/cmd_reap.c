@@ -13,6 +13,11 @@
 #define EXIT_USAGE 2
 #define EXIT_LEFT 4
 
+static const char usage[] = "usage: agenttwin-host reap [--json]\n"
+			    "Ends and removes what hosts that died left behind; runs whose host lives are left alone.\n"
+			    "  --json  the same as one JSON document\n"
+			    "Exit status: 0 nothing is left, 4 something is.\n";
+
 struct reaping {
 	cJSON *rows; /* NULL: lines for people */
 	unsigned held, done, left;
@@ -112,6 +117,11 @@ cmd_reap(int argc, char **argv)
 		if (strcmp(argv[i], "--json") == 0 && !r.rows) {
 			r.rows = cJSON_CreateArray();
 			continue;
+		}
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			cJSON_Delete(r.rows);
+			fputs(usage, stdout);
+			return fflush(stdout) == 0 ? 0 : EXIT_USAGE;
 		}
 		diag_fix(&d, "agenttwin-host reap [--json]");
 		diag_set(&d, -EINVAL, "reap takes no argument %s", argv[i]);

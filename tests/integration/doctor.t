@@ -32,6 +32,8 @@ is "$status" 2 "no such runtime"
 like "$err" nonsense "is named"
 doctor --runtime
 is "$status" 2 "--runtime without a name"
+doctor --help
+is "$status ${out:+text}" "0 text" "--help"
 doctor --frob
 is "$status" 2 "an unknown argument"
 
