@@ -81,7 +81,8 @@ set_option(struct job_options *o, const char *name, const char *value)
 	} else if (strcmp(name, "--seed") == 0) {
 		o->seed_given = true;
 		if (!number(value, 1ull << 53, &o->seed, &rest) || *rest)
-			return complain("--seed wants a whole number from 0 to 2^53", "write for example --seed 4211");
+			return complain("--seed wants a whole number from 0 to 9007199254740992 (2^53)",
+					"write for example --seed 4211");
 	} else if (set_timeout(o, value) < 0) {
 		return complain("--timeout wants a time from 1ms to 24h with its unit",
 				"write for example --timeout 30s");
@@ -151,6 +152,10 @@ parse(struct job_options *o, int argc, char **argv)
 		snprintf(name, sizeof(name), "%.*s", (int)(len > 60 ? 60 : len), a);
 		for (k = 0; k < sizeof(valued) / sizeof(valued[0]) && strcmp(valued[k], name) != 0; k++)
 			;
+		if (strcmp(name, "--json") == 0 || strcmp(name, "--quiet") == 0) {
+			snprintf(problem, sizeof(problem), "%s takes no value", name);
+			return 1 + complain(problem, "leave out what follows the name");
+		}
 		if (k == sizeof(valued) / sizeof(valued[0]))
 			return 1 + unknown(name);
 		value = a[len] ? a + len + 1 : i + 1 < argc ? argv[++i] : NULL;

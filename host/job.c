@@ -524,10 +524,15 @@ job_conclude(struct job *j)
 	took = loop_now_ms() - j->start_ms;
 	r = write_receipt(j, took);
 	explain_error(j);
+	if (r < 0 && (j->verdict.status == STATUS_PASSED || j->verdict.status == STATUS_FAILED)) {
+		j->verdict.status = STATUS_ERROR;
+		j->verdict.exit_code = 4;
+		snprintf(j->verdict.why, sizeof(j->verdict.why), "the receipt could not be written");
+	}
 	progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? shown_path(j->store.path) : NULL);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "receipt: %s: %s", j->store.path, strerror(-r));
-		return j->verdict.exit_code == 0 || j->verdict.exit_code == 1 ? 4 : j->verdict.exit_code;
+		return j->verdict.exit_code;
 	}
 	if (j->o.json && (r = print_json(j)) < 0) {
 		log_line(LOG_LEVEL_ERROR, "stdout: %s", strerror(-r));

@@ -93,7 +93,7 @@ loop_signals_start(void)
 	}
 	sa.sa_handler = on_pipe;
 	sa.sa_flags = SA_RESTART;
-	return sigaction(SIGPIPE, &sa, NULL) < 0 ? -errno : 0;
+	return sigaction(SIGPIPE, &sa, NULL) < 0 || sigaction(SIGXFSZ, &sa, NULL) < 0 ? -errno : 0;
 }
 
 int

@@ -34,7 +34,7 @@ struct loop {
 uint64_t loop_now_ms(void);  /* CLOCK_MONOTONIC */
 uint64_t loop_unix_ms(void); /* CLOCK_REALTIME */
 
-/* Catches SIGINT, SIGTERM and SIGHUP from now on; a broken pipe becomes an error code.  0 or -errno. */
+/* Catches SIGINT, SIGTERM and SIGHUP from now on; a broken pipe and a file that is too large become error codes.  0 or -errno. */
 int loop_signals_start(void) __attribute__((warn_unused_result));
 /* The signals that came since, one a call; 0 none. */
 int loop_signal_take(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * main.c - agenttwin-host: the table of commands. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,17 +58,28 @@ unknown(const char *word)
 	return 2;
 }
 
-/* A descriptor 0, 1 or 2 that the caller closed must not become some file of ours that then gets our messages. */
+/* A descriptor 0, 1 or 2 that the caller closed must not become some file of ours that then gets our messages.  It is
+ * opened for reading only: what was to be printed there is an error, not lost in silence. */
 static void
 fill_standard(void)
 {
 	int fd;
 
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= 2);
 	if (fd > 2)
 		close(fd);
+}
+
+/* What was printed has arrived, or the program did not do what it was asked for. */
+static int
+finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_line(LOG_LEVEL_ERROR, "stdout: %s", strerror(errno));
+	return status == 0 ? 4 : status;
 }
 
 int
@@ -82,14 +94,14 @@ main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("agenttwin-host " AGENTTWIN_VERSION);
-		return 0;
+		return finish(0);
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		help(stdout);
-		return 0;
+		return finish(0);
 	}
 	for (i = 0; i < COMMANDS_LEN; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return finish(commands[i].run(argc - 1, argv + 1));
 	return unknown(argv[1]);
 }

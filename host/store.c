@@ -138,6 +138,7 @@ for_file(struct store *s, const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	char dir[4096];
+	struct stat st;
 	int fd;
 
 	if (!slash) {
@@ -153,6 +154,11 @@ for_file(struct store *s, const char *file)
 	snprintf(s->path, sizeof(s->path), "%s", file);
 	if (fd < 0)
 		return -errno;
+	/* Found out now, not when the run is over. */
+	if (fstatat(fd, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return -EISDIR;
+	}
 	return fd;
 }
 
@@ -180,13 +186,18 @@ store_open(struct store *s, const char *root, const char *run_id, const char *fi
 	memset(s, 0, sizeof(*s));
 	owner(s);
 	s->dir_fd = file ? for_file(s, file) : in_root(s, root);
-	if (!file && (s->dir_fd == -EROFS || s->dir_fd == -EACCES || s->dir_fd == -EPERM))
-		s->dir_fd = in_state_home(s);
+	if (!file && (s->dir_fd == -EROFS || s->dir_fd == -EACCES || s->dir_fd == -EPERM)) {
+		fd = in_state_home(s);
+		if (fd != -ENOENT) /* else there is no such folder to speak of */
+			s->dir_fd = fd;
+	}
 	if (s->dir_fd < 0) {
 		fd = s->dir_fd;
 		s->dir_fd = -1;
 		snprintf(d->file, sizeof(d->file), "%.500s", file ? file : root);
 		diag_fix(d, "name a file in a folder that you can write: --receipt FILE");
+		if (fd == -EISDIR || fd == -EINVAL)
+			return diag_set(d, fd, "the receipt's name is not one of a file");
 		return diag_set(d, fd, "the receipt's folder cannot be used: %s", strerror(-fd));
 	}
 	if (!file) {
