@@ -116,6 +116,9 @@ drop_identity(uint32_t uid, uint32_t gid)
 		return r;
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;
+	/* Set to fs.suid_dumpable by that change, which may be 1: this is still a copy of root's memory, until exec. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return -errno;
 	if ((r = identity_check(uid, gid)) < 0 || (r = capabilities_clear()) < 0 || (r = capabilities_check()) < 0)
 		return r;
 	if (is_way_back())

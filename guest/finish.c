@@ -14,6 +14,8 @@
 #include "guest/evidence.h"
 #include "proto/cursor.h"
 
+#define CHUNKS_A_CALL 64 /* of TAIL_CHUNK bytes */
+
 static void
 truncated(struct run *r, enum truncated_what what, uint64_t kept, uint64_t lost)
 {
@@ -33,7 +35,8 @@ send_stream(struct run *r, struct tail *t, uint8_t type)
 	static uint8_t buf[TAIL_CHUNK];
 	int n;
 
-	while (outbox_has_room(&r->outbox)) {
+	/* Bounded: a workflow may write as fast as the host reads, and the deadline must be looked at. */
+	for (int i = 0; i < CHUNKS_A_CALL && outbox_has_room(&r->outbox); i++) {
 		n = tail_read(t, buf);
 		if (n < 0) {
 			run_fail(r, END_FAILED, "output", -n, "the workflow's output cannot be read");

@@ -439,7 +439,7 @@ loop_wait(struct run *r)
 	bool room = !r->hello_sent || outbox_has_room(&r->outbox);
 	int ms = HOLD_MS;
 
-	if (r->phase == RUN_DRAIN || r->phase == RUN_KILLING)
+	if (r->phase == RUN_DRAIN || r->phase == RUN_KILLING || r->phase == RUN_FLUSH)
 		ms = 5;
 	n = poll_add(p, n, r->signals, POLLIN);
 	n = poll_add(p, n, r->in_closed || (!r->live && r->committed) ? -1 : r->in, POLLIN);
