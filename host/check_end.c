@@ -2,7 +2,6 @@
  * check_end.c - checks that are judged once, at the end: exit, state, no-egress, and the built-in ones. */
 #include <cJSON.h>
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,29 +72,6 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 	return check_actual(r, "exit code %d", e->code);
 }
 
-/* NULL, or why there is no sum.  Rows without the field count as nothing, but one must have it: else its name is wrong. */
-static const char *
-sum(const cJSON *rows, const char *field, double *out)
-{
-	const cJSON *v, *n;
-	bool found = false;
-
-	*out = 0;
-	if (!cJSON_IsArray(rows) && !cJSON_IsObject(rows))
-		return "neither a list nor an object: no sum";
-	cJSON_ArrayForEach(v, rows)
-	{
-		n = field[0] == '/' ? json_at(v, field, false) : json_get(v, field);
-		if (n && !cJSON_IsNumber(n))
-			return "values that are not numbers: no sum";
-		found = found || n;
-		*out += n ? n->valuedouble : 0;
-		if (!(fabs(*out) <= NUMBER_EXACT_MAX))
-			return "too large to be exact: no sum"; /* a wrong sum could look right */
-	}
-	return !rows->child || found ? NULL : "no row has that field: no sum";
-}
-
 static int
 state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
 {
@@ -119,7 +95,7 @@ state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
 		return check_actual(r, "%d", cJSON_GetArraySize(v));
 	}
 	if (field) {
-		if ((why = sum(v, field, &total)))
+		if ((why = json_sum(v, field, &total)))
 			return check_actual(r, "%s", why);
 		r->held = cJSON_IsNumber(equals) && number_is_equal(equals->valuedouble, total);
 		(void)number_text(total, number);

@@ -3,11 +3,13 @@
 #include "host/json.h"
 
 #include <cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "proto/cursor.h"
 #include "proto/limits.h"
+#include "proto/number.h"
 
 /* 1e999 is JSON, but compares and adds up in ways nobody means. */
 static bool
@@ -160,6 +162,28 @@ json_at(const struct cJSON *root, const char *pointer, bool ids)
 		depth++;
 	}
 	return v;
+}
+
+const char *
+json_sum(const cJSON *rows, const char *field, double *out)
+{
+	const cJSON *v, *n;
+	bool found = false;
+
+	*out = 0;
+	if (!cJSON_IsArray(rows) && !cJSON_IsObject(rows))
+		return "neither a list nor an object: no sum";
+	cJSON_ArrayForEach(v, rows)
+	{
+		n = field[0] == '/' ? json_at(v, field, false) : json_get(v, field);
+		if (n && !cJSON_IsNumber(n))
+			return "values that are not numbers: no sum";
+		found = found || n;
+		*out += n ? n->valuedouble : 0;
+		if (!(fabs(*out) <= NUMBER_EXACT_MAX))
+			return "too large to be exact: no sum"; /* a wrong sum could look right */
+	}
+	return !rows->child || found ? NULL : "no row has that field: no sum";
 }
 
 size_t

@@ -26,6 +26,10 @@ bool json_equal(const struct cJSON *a, const struct cJSON *b);
 char *json_print(const struct cJSON *v) __attribute__((warn_unused_result));
 /* The value at a JSON Pointer (RFC 6901).  A token after an array of rows may be a row's "id" when ids is true. NULL: none. */
 const struct cJSON *json_at(const struct cJSON *root, const char *pointer, bool ids) __attribute__((nonnull(2)));
+/* The sum of a field (a name, or a pointer when it starts with a slash) over the rows.  NULL, or static text that says why there
+ * is none.  Rows without the field count as nothing, but one must have it: else its name is wrong. */
+const char *json_sum(const struct cJSON *rows, const char *field, double *out)
+	__attribute__((warn_unused_result, nonnull(2, 3)));
 /* Removes white space between tokens, in place; returns the new length.  text was scanned. */
 size_t json_minify(char *text, size_t len) __attribute__((nonnull));
 /* "64 lower-case hexadecimal digits". */

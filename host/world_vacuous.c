@@ -9,70 +9,6 @@
 #include "host/world_read.h"
 #include "proto/number.h"
 
-/* The value at a pointer in the initial state, where a token after a collection is a row's id; NULL: none. */
-static const struct cJSON *
-step(const struct cJSON *v, const char *token, bool rows)
-{
-	const struct cJSON *m, *id;
-	size_t index = 0;
-	const char *p;
-
-	if (cJSON_IsObject(v))
-		return cJSON_GetObjectItemCaseSensitive(v, token);
-	if (!cJSON_IsArray(v))
-		return NULL;
-	if (rows) {
-		cJSON_ArrayForEach(m, v)
-		{
-			id = cJSON_GetObjectItemCaseSensitive(m, "id");
-			if (id && strcmp(id->valuestring, token) == 0)
-				return m;
-		}
-		return NULL;
-	}
-	for (p = token; *p >= '0' && *p <= '9' && index < 1000000; p++)
-		index = index * 10 + (size_t)(*p - '0');
-	return *token && !*p && (token[0] != '0' || !token[1]) ? cJSON_GetArrayItem(v, (int)index) : NULL;
-}
-
-static const struct cJSON *
-resolve(const struct cJSON *state, const char *pointer)
-{
-	char token[1024];
-	const struct cJSON *v = state;
-	size_t n, depth;
-
-	for (depth = 0; v && *pointer == '/'; depth++) {
-		n = 0;
-		for (pointer++; *pointer && *pointer != '/' && n < sizeof(token) - 1; pointer++) {
-			if (*pointer == '~') {
-				token[n++] = *++pointer == '0' ? '~' : '/';
-				continue;
-			}
-			token[n++] = *pointer;
-		}
-		token[n] = '\0';
-		v = step(v, token, depth == 1);
-	}
-	return v;
-}
-
-static bool
-sum_is(const struct cJSON *rows, const char *field, double want)
-{
-	const struct cJSON *m, *f;
-	double all = 0;
-
-	cJSON_ArrayForEach(m, rows)
-	{
-		f = *field == '/' ? resolve(m, field) : cJSON_GetObjectItemCaseSensitive(m, field);
-		if (f && !cJSON_IsNumber(f))
-			return false;
-		all += f ? f->valuedouble : 0;
-	}
-	return number_is_equal(all, want);
-}
-
 static bool
 state_holds(const struct wr *c, const struct cJSON *check)
 {
@@ -81,12 +17,13 @@ state_holds(const struct wr *c, const struct cJSON *check)
 			   *count = cJSON_GetObjectItemCaseSensitive(check, "count"),
 			   *sum = cJSON_GetObjectItemCaseSensitive(check, "sum"),
 			   *exists = cJSON_GetObjectItemCaseSensitive(check, "exists");
+	double total;
 	size_t i;
 
 	for (i = 0; i < c->w->services_len; i++)
 		if (strcmp(c->w->services[i].name, service) == 0)
-			v = resolve(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"),
-				    cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring);
+			v = json_at(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"),
+				    cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring, true);
 	if (exists)
 		return cJSON_IsTrue(exists) == (v != NULL);
 	if (!v)
@@ -94,7 +31,7 @@ state_holds(const struct wr *c, const struct cJSON *check)
 	if (count)
 		return (cJSON_IsArray(v) || cJSON_IsObject(v)) && (double)cJSON_GetArraySize(v) == count->valuedouble;
 	if (sum)
-		return sum_is(v, sum->valuestring, equals->valuedouble);
+		return !json_sum(v, sum->valuestring, &total) && number_is_equal(total, equals->valuedouble);
 	return json_equal(v, equals);
 }
 
