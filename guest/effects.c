@@ -375,7 +375,8 @@ effects_run(struct service *s, struct request *q, struct eval *e, struct answer 
 			a->view = "rejected";
 	}
 	if (r == -EMSGSIZE) {
-		answer_too_large(a, "a text of the reply or of a row is larger than 16 MiB");
+		answer_too_large(
+			a, "a text of the reply or of a row is larger than 16 MiB, or its parts larger than 64 MiB");
 		r = e->r = 0;
 	}
 	return r;

@@ -15,6 +15,7 @@ struct collection;
 struct state;
 
 #define EVAL_TEXT_MAX (16u << 20) /* bytes of one text that templates build */
+#define EVAL_JSON_MAX (64u << 20) /* estimated heap of all objects and arrays that the templates of one request copy */
 #define EVAL_BOUND_MAX 64u        /* rows bound by one route */
 
 /* A parsed expression of only as many nodes as it has. */
@@ -45,7 +46,8 @@ struct eval {
 	const char *(*draw)(void *arg); /* the fresh id of the current effect; asked at most once */
 	void *draw_arg;
 	const char *id; /* what it gave; the caller sets NULL before each effect */
-	int r;          /* first failure, sticks: -ENOMEM, -EMSGSIZE text too long, -E2BIG too many rows */
+	size_t copied;  /* towards EVAL_JSON_MAX */
+	int r;          /* first failure, sticks: -ENOMEM, -EMSGSIZE text or copies too large, -E2BIG too many rows */
 };
 
 struct value eval_expr(struct eval *e, const struct expr *x) __attribute__((nonnull));

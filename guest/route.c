@@ -69,15 +69,6 @@ credential_is_accepted(const struct service *s, const struct request *q)
 }
 
 static bool
-has_id(const struct route *route)
-{
-	for (size_t i = 0; i < route->segments_len; i++)
-		if (route->segments[i].is_param && strcmp(route->segments[i].text, "id") == 0)
-			return true;
-	return false;
-}
-
-static bool
 is_get(const char *method)
 {
 	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -91,7 +82,7 @@ route_verb_of(const struct route *route, const struct request *q)
 
 	if (route->verb != ROUTE_RESOURCE)
 		return (int)route->verb;
-	id = has_id(route);
+	id = route_has_id(route);
 	if (is_get(q->method))
 		return id ? ROUTE_GET : ROUTE_LIST;
 	if (!id)
@@ -165,7 +156,7 @@ describe(const struct route *route, const struct request *q, char *out, size_t s
 	else if (!is_method(route, q))
 		snprintf(out, size, "the method is %s, the route wants %s", q->method,
 			 route->method != NULL ? route->method
-			 : has_id(route)       ? "GET, PUT, PATCH or DELETE"
+			 : route_has_id(route) ? "GET, PUT, PATCH or DELETE"
 					       : "GET or POST");
 	else
 		snprintf(out, size, "the guard does not hold: %.200s", route->when_text);

@@ -120,6 +120,8 @@ int reading_check_keys(struct reading *g, const struct cJSON *object, const char
 	__attribute__((warn_unused_result, nonnull));
 /* Reads service->routes from the array; short forms become their five. */
 int routes_read(struct reading *g, const struct cJSON *array) __attribute__((warn_unused_result, nonnull));
+/* A segment of the path is {id}. */
+bool route_has_id(const struct route *route) __attribute__((nonnull));
 /* Reads `do` and `reply` of one route. */
 int effects_read(struct reading *g, const struct cJSON *array, struct route *route)
 	__attribute__((warn_unused_result, nonnull));

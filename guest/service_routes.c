@@ -276,8 +276,9 @@ read_path(struct reading *g, const char *path, bool with_id, struct route *route
 	return 0;
 }
 
-static bool
-has_id(const struct route *route)
+/* see service.h */
+bool
+route_has_id(const struct route *route)
 {
 	for (size_t i = 0; i < route->segments_len; i++)
 		if (route->segments[i].is_param && strcmp(route->segments[i].text, "id") == 0)
@@ -337,7 +338,7 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) <
 			    0)
 			return r;
-		if (!forms[i].with_id && has_id(route))
+		if (!forms[i].with_id && route_has_id(route))
 			return reading_fail(g, -EPROTO, "the short form's path has no {id}: it is added");
 		g->service->routes_len++;
 	}

@@ -194,13 +194,28 @@ template_value(struct eval *e, const struct template *t)
 	return v;
 }
 
+/* False, and the failure noted, when copying json too would be more than one request may have: a reply can name a whole
+ * collection as often as its author likes. */
+static bool
+may_copy(struct eval *e, const struct cJSON *json)
+{
+	size_t heap = json_heap(json);
+
+	if (heap > EVAL_JSON_MAX - e->copied) {
+		e->r = -EMSGSIZE;
+		return false;
+	}
+	e->copied += heap;
+	return true;
+}
+
 static struct cJSON *
-copy_rows(const struct collection *rows)
+copy_rows(struct eval *e, const struct collection *rows)
 {
 	struct cJSON *array = cJSON_CreateArray();
 
 	for (const struct row *row = rows->first; row != NULL && array != NULL; row = row->after) {
-		struct cJSON *copy = cJSON_Duplicate(row->json, true);
+		struct cJSON *copy = may_copy(e, row->json) ? cJSON_Duplicate(row->json, true) : NULL;
 
 		if (copy == NULL || !cJSON_AddItemToArray(array, copy)) {
 			cJSON_Delete(copy);
@@ -212,7 +227,7 @@ copy_rows(const struct collection *rows)
 }
 
 static struct cJSON *
-value_json(const struct value *v)
+value_json(struct eval *e, const struct value *v)
 {
 	switch (v->kind) {
 	case VALUE_BOOL:
@@ -222,9 +237,9 @@ value_json(const struct value *v)
 	case VALUE_STRING:
 		return cJSON_CreateString(v->text);
 	case VALUE_JSON:
-		return cJSON_Duplicate(v->json, true);
+		return may_copy(e, v->json) ? cJSON_Duplicate(v->json, true) : NULL;
 	case VALUE_COLLECTION:
-		return copy_rows(v->rows);
+		return copy_rows(e, v->rows);
 	case VALUE_NULL:
 	case VALUE_STATE:
 		break;
@@ -265,7 +280,7 @@ template_render(struct eval *e, const struct template *t)
 		out = render_list(e, t);
 	} else {
 		v = template_value(e, t);
-		out = e->r == 0 ? value_json(&v) : NULL;
+		out = e->r == 0 ? value_json(e, &v) : NULL;
 	}
 	if (out == NULL && e->r == 0)
 		e->r = -ENOMEM;

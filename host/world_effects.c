@@ -11,34 +11,14 @@
 
 #define EFFECTS_MAX 64u
 
-static int
-check_collection(struct wr *c, const struct route *t, const char *name)
-{
-	const struct cJSON *m;
-	struct nearest n;
-	int r;
-
-	nearest_init(&n, name);
-	for (m = t->scope.state ? t->scope.state->child : NULL; m; m = m->next) {
-		if (strcmp(m->string, name) == 0)
-			return 0;
-		nearest_offer(&n, m->string);
-	}
-	r = wr_fail(c, -EPROTO, "this service's state has no such collection");
-	if (n.best)
-		diag_fix(c->d, "did you mean \"%s\"?", n.best);
-	else
-		diag_fix(c->d, "add it to the service's \"state\", with [] for an empty one");
-	return r;
-}
-
 int
 world_read_collection(struct wr *c, const struct cJSON *v, void *arg)
 {
+	const struct route *t = arg;
 	const char *name;
 	int r = wr_string(c, v, 1, 64, &name);
 
-	return r < 0 ? r : check_collection(c, arg, name);
+	return r < 0 ? r : wr_collection(c, &t->scope, name);
 }
 
 /* ---- reply ------------------------------------------------------------------------------------------------------------ */

@@ -55,8 +55,8 @@ is_root(const struct lang_expr *e, uint8_t i, const char *name)
 	return n->op == LANG_NAME && n->len == strlen(name) && memcmp(n->text, name, n->len) == 0;
 }
 
-static int
-check_collection(struct wr *c, const struct wr_scope *s, const char *name)
+int
+wr_collection(struct wr *c, const struct wr_scope *s, const char *name)
 {
 	const struct cJSON *m;
 	struct nearest n;
@@ -163,7 +163,7 @@ check_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, 
 			diag_fix(c->d, "write state.COLLECTION or vars.NAME");
 			return r;
 		}
-		return is_root(e, n->a, "state") ? check_collection(c, s, name) : check_variable(c, s, name);
+		return is_root(e, n->a, "state") ? wr_collection(c, s, name) : check_variable(c, s, name);
 	}
 	if (!written)
 		return 0;

@@ -100,6 +100,9 @@ struct wr_scope {
 	size_t bound_len;
 	const char *bound[SCOPE_BOUND_MAX];
 };
+/* A collection of the service by its name. */
+int wr_collection(struct wr *c, const struct wr_scope *s, const char *name)
+	__attribute__((warn_unused_result, nonnull));
 /* An expression: syntax, names, collections, variables, path parameters. */
 int wr_expr(struct wr *c, const struct cJSON *v, const struct wr_scope *s) __attribute__((warn_unused_result, nonnull));
 /* Every template in every string of v. */

@@ -56,8 +56,9 @@ struct lang_error {
  * earlier effects bound.  A caller that refuses some of those looks for LANG_NAME nodes itself. */
 typedef bool lang_known_fn(void *arg, const char *name, size_t len);
 
-/* Names are letters, digits and '_'; a key with a dash is written in brackets.  Parses text[0..len).  0; -EPROTO syntax, arity or unknown name; -EMSGSIZE a bound (1 KiB, 64 nodes, depth 16, 8
- * aggregates).  known may be NULL: every name is accepted. */
+/* Parses text[0..len).  Names are letters, digits and '_'; a key with a dash is written in brackets.  0; -EPROTO syntax,
+ * arity or unknown name; -EMSGSIZE a bound (1 KiB, 64 nodes, depth 16, 8 aggregates).  known may be NULL: every name is
+ * accepted. */
 int lang_parse(const char *text, size_t len, lang_known_fn *known, void *arg, struct lang_expr *out,
 	       struct lang_error *e) __attribute__((warn_unused_result, nonnull(1, 5, 6)));
 

@@ -21,7 +21,10 @@ static const char world_text[] =
 	"{\"require\":\"o.n + int(request.body.n, 0) < 9 or count(state.orders, 'n', request.form.n) == 1\"},"
 	"{\"update\":\"orders\",\"id\":\"{{o.id}}\",\"set\":{\"n\":\"{{request.body.n}}\",\"t\":\"{{lower(request.query.t)}}{{request.body}}\"}},"
 	"{\"append\":\"orders\",\"id\":\"{{o.id}}\",\"field\":\"l\",\"value\":\"{{request.headers}}\"}],"
-	"\"reply\":{\"body\":{\"all\":\"{{request}}\",\"rows\":\"{{state.orders}}\"}}}]}]}";
+	"\"reply\":{\"body\":{\"all\":\"{{request}}\",\"rows\":\"{{state.orders}}\"}}},"
+	"{\"id\":\"all\",\"match\":{\"path\":\"/a/{id}\"},\"do\":[{\"set\":\"v\",\"to\":\"x\"},{\"set\":\"v\",\"to\":{\"w\":\"{{vars.v}}\"}},"
+	"{\"create\":\"orders\",\"as\":\"made\"},{\"increment\":\"orders\",\"id\":\"{{made.id}}\",\"field\":\"n\",\"by\":\"{{int(request.query.by, 1)}}\"},"
+	"{\"delete\":\"orders\",\"id\":\"{{request.path.id}}\"}],\"reply\":{\"headers\":{\"x\":\"{{request.body}}{{id}}\"}}}]}]}";
 
 static void
 drain(struct http_conn *c)

@@ -189,6 +189,14 @@ is_template(const char *json, const char *want)
 static void
 templates(void)
 {
+	/* what one request may copy is bounded, whatever its author names and how often */
+	eval.copied = EVAL_JSON_MAX - 100;
+	is_template("[\"{{row}}\", \"{{row}}\"]", "null");
+	is_int(eval.r, -EMSGSIZE, "objects beyond the bound of copies are a failure");
+	eval.copied = EVAL_JSON_MAX - 100;
+	is_template("\"{{state.things}}\"", "null");
+	is_int(eval.r, -EMSGSIZE, "a collection too");
+	eval.copied = 0;
 	is_template("\"{{1}}\"", "1");
 	is_template("\"{{ row }}\"", "{\"id\":\"r\",\"v\":5}");
 	is_template("\"x{{1}}\"", "\"x1\"");

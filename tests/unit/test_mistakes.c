@@ -111,7 +111,7 @@ static const struct mistake {
 	  "/charges/{id}" },
 	{ "\"POST\"", "\"post\"", "/services/0/routes/0/match/method", "not one of the words", "did you mean \"POST\"?",
 	  "\"POST\"" },
-	{ "\"create\": \"refunds\"", "\"create\": \"refund\"", "/services/0/routes/0/do/2/create", "no such collection",
+	{ "\"create\": \"refunds\"", "\"create\": \"refund\"", "/services/0/routes/0/do/2/create", "no collection",
 	  "did you mean \"refunds\"?", "\"create\": \"refunds\"" },
 	{ "charge.refunded +", "chrage.refunded +", "/services/0/routes/0/do/1/require", "unknown name 'chrage'",
 	  "names here", "charge.refunded +" },

@@ -159,7 +159,8 @@ test_top(void)
 		"did you mean \"pay\"?");
 	refused(TOP("\"env\": {\"A\": \"{{process.env.HOME}}\"}"), -EPROTO, 2, "/env/A",
 		"\"process.env.HOME\" is not known here", "secret.NAME");
-	refused(TOP("\"env\": {\"A\": \"x{{secret.pay\"}"), -EPROTO, 2, "/env/A", "without \"}}\"", "close the template");
+	refused(TOP("\"env\": {\"A\": \"x{{secret.pay\"}"), -EPROTO, 2, "/env/A", "without \"}}\"",
+		"close the template");
 	refused(TOP("\"secrets\": {\"a\": {\"like\": \"pem-rsa\"}}"), -EOPNOTSUPP, 2, "/secrets/a/like", "pem-rsa",
 		"take it out");
 	refused(TOP("\"secrets\": {\"a\": {\"like\": \"hex\", \"length\": 8}}"), -EPROTO, 2, "/secrets/a/length",
@@ -311,7 +312,7 @@ test_routes(void)
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"DELETE\",\"path\":\"/x\"},\"resource\":\"rows\"}"),
 		-EPROTO, 6, ROUTE0, "none of list, get", "DELETE /x/{id}");
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rwos\"}"), -EPROTO,
-		6, ROUTE0 "/resource", "no such collection", "did you mean \"rows\"?");
+		6, ROUTE0 "/resource", "no collection", "did you mean \"rows\"?");
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rows\",\"do\":[]}"),
 		-EPROTO, 6, ROUTE0 "/do", "unknown key \"do\" in a route with \"resource\"", "keys here");
 	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x/{id}\"}"), -EPROTO, 6, ROUTE0 "/path", "/{id} is added",
@@ -342,7 +343,7 @@ test_effects(void)
 		"did you mean \"create\" instead of \"crate\"?");
 	refused(DO("{\"create\":\"rows\",\"delete\":\"rows\"}"), -EPROTO, 6, ROUTE0 "/do/0", "two verbs",
 		"two effects");
-	refused(DO("{\"create\":\"nothing\"}"), -EPROTO, 6, ROUTE0 "/do/0/create", "no such collection", "\"state\"");
+	refused(DO("{\"create\":\"nothing\"}"), -EPROTO, 6, ROUTE0 "/do/0/create", "no collection", "\"state\"");
 	refused(DO("{\"create\":\"rows\"},{\"require\":\"true\"}"), -EPROTO, 6, ROUTE0 "/do/1",
 		"\"require\" stands after", "before the first change");
 	refused(DO("{\"find\":\"rows\",\"id\":\"{{request.path.di}}\"}"), -EPROTO, 6, ROUTE0 "/do/0/id",
