@@ -4,7 +4,8 @@
 # Root is needed for the workflow's uid: in a user namespace of an ordinary user there is only one.
 # shellcheck disable=SC2016 # what stands in single quotes is expanded by another shell
 set -u
-tool=${O:-build}/tests/fwtool
+bin=${O:-build}
+tool=$bin/tests/fwtool
 tmp=
 skip_all() {
 	echo "1..0 # SKIP $1"
@@ -85,6 +86,30 @@ ok $? "listeners that existed are closed"
 listen=yes compare "outer with closed ports, split" -o -f inet
 grep -q 'fd00:a7::1' "$tmp/ours"
 ok $? "own addresses are in the rules"
+
+# ---- what auditors are given ----
+for lock in "" inner outer; do
+	# shellcheck disable=SC2086
+	"$bin/agenttwin-guest" audit --nft $lock >"$tmp/script" 2>"$tmp/out" && "$bin/agenttwin-host" audit --nft $lock 2>>"$tmp/out" | cmp - "$tmp/script" >>"$tmp/out" 2>&1
+	ok $? "host and guest print the same script: ${lock:-default}"
+	[ -n "$lock" ] || cp "$tmp/script" "$tmp/default"
+	[ "$lock" != inner ] || { cmp "$tmp/script" "$tmp/default" >"$tmp/out" 2>&1; ok $? "the default is the inner lock"; }
+	unshare -n sh -c 'nft -f "$tmp/script" && nft -s list table inet agenttwin >"$tmp/ours" && nft flush ruleset && nft -f "$tmp/ours" && nft -s list table inet agenttwin' >"$tmp/theirs" 2>"$tmp/out" &&
+		cmp "$tmp/ours" "$tmp/theirs" >>"$tmp/out" 2>&1
+	ok $? "nft takes it, and its own listing of it: ${lock:-default}"
+done
+run install text && cmp "$tmp/out" "$tmp/default" >/dev/null
+ok $? "and it is what a namespace without a route gets"
+for options in "--nft both" "--nft inner outer" "--nft --json"; do
+	for program in guest host; do
+		# shellcheck disable=SC2086
+		"$bin/agenttwin-$program" audit $options >"$tmp/out" 2>&1
+		[ $? = 2 ] || break
+		program=
+	done
+	[ -z "$program" ]
+	ok $? "audit $options: usage"
+done
 
 # ---- proof ----
 for options in "" "-f inet" "-o" "-o -f inet" "-f reject" "-f log" "-f inet,reject,log"; do
@@ -193,6 +218,9 @@ control -o -f inet -c 49983 install prove
 ok $? "pinned, split"
 control -o -p -c 49983 install prove text && says 'tcp dport 49983 ct state established accept'
 ok $? "two steps with heartbeats where it cannot be pinned"
+run -o -p -f ct -c 49983 install
+[ $? = 1 ] && says 'EOPNOTSUPP step=features'
+ok $? "no connection tracking and no pinned peer: an error"
 run -o -c 49983 install
 [ $? = 1 ] && says 'ENOTCONN'
 ok $? "no control connection and no heartbeat: an error"
