@@ -566,10 +566,15 @@ fw_lock_close_verify(struct fw_lock *l, fw_enter_fn *enter, void *arg, struct fw
 		;
 	if (r < 0)
 		return fw_fail(f, "closing", -r, "reading the log of denied packets failed");
-	if ((r = fw_lock_watch(l, f)) < 0 || (r = fw_readback(l, "closing", &generation, &handles, f)) < 0)
-		return r;
-	if (generation != l->generation || handles != l->handles)
-		return fw_fail(f, "closing", EPERM, "the ruleset changed while it was being verified");
+	/* A change of others between the two is explained by the next look; ours ends it. */
+	for (int tries = 0;; tries++) {
+		if ((r = fw_lock_watch(l, f)) < 0 || (r = fw_readback(l, "closing", &generation, &handles, f)) < 0)
+			return r;
+		if (generation == l->generation && handles == l->handles)
+			break;
+		if (tries == 3)
+			return fw_fail(f, "closing", EPERM, "the ruleset changed while it was being verified");
+	}
 	if ((r = fw_lock_prove(l, 1, enter, arg, f)) < 0)
 		return r;
 	/* Nothing may have moved under the proof either. */
