@@ -287,12 +287,16 @@ install: all
 	$(INSTALL) -m 0755 $(O)/agenttwin-host $(O)/agenttwin-guest '$(to)/bin/'
 	$(foreach m,$(MAN),$(INSTALL) -D -m 0644 $m '$(to)/share/man/man$(subst .,,$(suffix $m))/$(notdir $m)' && )true
 	$(foreach f,$(SCHEMA),$(INSTALL) -D -m 0644 $f '$(to)/share/agenttwin/schema/$(notdir $f)' && )true
-	$(foreach f,$(APPARMOR),$(INSTALL) -D -m 0644 $f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true
+	@# Below /etc whatever PREFIX is, so an ordinary user who installs into a home goes without.
+	if [ -n '$(DESTDIR)' ] || [ "$$(id -u)" -eq 0 ]; then \
+		$(foreach f,$(APPARMOR),$(INSTALL) -D -m 0644 $f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true; \
+	else echo 'not root: /etc/apparmor.d/agenttwin-host (needed on Ubuntu alone) is left out'; fi
 uninstall:
 	rm -f '$(to)/bin/agenttwin-host' '$(to)/bin/agenttwin-guest'
 	$(foreach m,$(MAN),rm -f '$(to)/share/man/man$(subst .,,$(suffix $m))/$(notdir $m)' && )true
 	rm -rf '$(to)/share/agenttwin'
-	$(foreach f,$(APPARMOR),rm -f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true
+	if [ -n '$(DESTDIR)' ] || [ "$$(id -u)" -eq 0 ]; then \
+		$(foreach f,$(APPARMOR),rm -f '$(DESTDIR)/etc/apparmor.d/$(notdir $f)' && )true; fi
 
 -include $(shell find $(O)/guest $(O)/host $(O)/san $(O)/fuzz $(O)/tests -name '*.d' 2>/dev/null)
 clean:
