@@ -197,6 +197,15 @@ describe(const cJSON *def, char *out, size_t size)
 		snprintf(out, size, "any operation");
 }
 
+/* What is counted, in the singular. */
+static const char *
+counted_word(const char *count)
+{
+	return !count || strcmp(count, "deliveries") == 0 ? "call"
+	       : strcmp(count, "keys") == 0               ? "idempotency key"
+							  : "effect";
+}
+
 static int
 bounds(struct check *c, struct check_result *r, const char *what)
 {
@@ -223,7 +232,8 @@ bounds(struct check *c, struct check_result *r, const char *what)
 	}
 	/* A write without a key may be one more of what `keys` counts, or none: it helps neither bound. */
 	r->held = c->counted >= low && c->counted <= high && c->keyless <= high - c->counted;
-	return check_expected(r, "%s %s of %s", text, count ? count : "deliveries", what);
+	return check_expected(r, "%s %s%s of %s", text, counted_word(count),
+			      low == 1 && (high == 1 || high == UINT64_MAX) ? "" : "s", what);
 }
 
 int

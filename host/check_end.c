@@ -160,7 +160,7 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 {
 	const cJSON *total = json_get(f->denied, "total"), *row;
 	const char *owner;
-	uint64_t workflow, twins;
+	uint64_t workflow, twins, port;
 	int rc;
 
 	if ((rc = check_expected(r, "no packet of the workflow or the twins was denied")) < 0)
@@ -180,6 +180,13 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 			return check_actual(r, "a denied packet is listed that the totals do not count");
 		}
 	}
+	row = json_get(f->denied, "rows") ? json_get(f->denied, "rows")->child : NULL;
+	if (!r->held && row)
+		return check_actual(
+			r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins; first: %.20s to %.60s port %u",
+			workflow, twins, json_get_text(row, "protocol") ? json_get_text(row, "protocol") : "?",
+			json_get_text(row, "destination") ? json_get_text(row, "destination") : "?",
+			json_get_u64(row, "port", 65535, &port) ? (unsigned)port : 0u);
 	return check_actual(r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins", workflow, twins);
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "host/json.h"
 #include "host/report_show.h"
 #include "host/store.h"
+#include "host/wrap.h"
 
 #define RECEIPT_READ_MAX (256u << 20) /* bytes that `show` reads; a larger one is for tools that stream */
 
@@ -59,20 +59,6 @@ slurp(const char *path, size_t *len)
 	return text;
 }
 
-static unsigned
-terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	unsigned long wanted;
-	struct winsize w;
-
-	if (columns && (wanted = strtoul(columns, NULL, 10)) > 0 && wanted < 10000)
-		return (unsigned)wanted;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
-		return w.ws_col;
-	return 100;
-}
-
 static int
 show(const char *what, bool raw)
 {
@@ -94,7 +80,8 @@ show(const char *what, bool raw)
 	else if (raw)
 		r = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0 ? 0 : 2;
 	else
-		r = report_show(stdout, doc, terminal_width(), isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0
+		r = report_show(stdout, doc, wrap_width(STDOUT_FILENO, 100),
+				isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0
 			    ? 0
 			    : complain(path, "this is not a receipt/1", NULL);
 	cJSON_Delete(doc);

@@ -10,6 +10,16 @@
 
 #include "host/diag.h"
 #include "host/loop.h"
+#include "host/wrap.h"
+
+/* Columns for the text of a phase: the times stand below each other, and a line fits the terminal. */
+static int
+room(void)
+{
+	unsigned width = isatty(STDERR_FILENO) == 1 ? wrap_width(STDERR_FILENO, 80) : 80;
+
+	return width >= 76 ? 52 : width >= 34 ? (int)width - 24 : 10;
+}
 
 void
 progress_line(struct progress *p, const char *phase, const char *format, ...)
@@ -24,7 +34,7 @@ progress_line(struct progress *p, const char *phase, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	log_line(LOG_LEVEL_PHASE, "  %-10s %-52s %6" PRIu64 " ms", phase, text, took);
+	log_line(LOG_LEVEL_PHASE, "  %-10s %-*s %6" PRIu64 " ms", phase, room(), text, took);
 }
 
 static const char *
@@ -35,18 +45,58 @@ colour(enum run_status s)
 	return s == STATUS_PASSED ? "\033[1;32m" : s == STATUS_FAILED ? "\033[1;31m" : "\033[1;33m";
 }
 
+/* "(operations 0, 1, 2)", or the places in the receipt. */
 static void
-explain(const struct check_result *c)
+resting(const struct check_result *c, char *out, size_t size)
 {
-	char rests[CHECK_RESTS_MAX * 40] = "";
-	size_t i, n = 0;
+	static const char prefix[] = "/operations/";
+	size_t i, n = 0, operations = 0;
 
-	for (i = 0; i < c->rests_len && n < sizeof(rests); i++)
-		n += (size_t)snprintf(rests + n, sizeof(rests) - n, "%s%.60s", i ? " " : "", c->rests[i]);
-	log_line(LOG_LEVEL_PHASE, "  %s%s%s: expected %s", c->id, c->because ? " - " : "", c->because ? c->because : "",
-		 c->expected ? c->expected : "?");
-	log_line(LOG_LEVEL_PHASE, "  %*s  actual   %s%s%s%s", (int)strlen(c->id), "", c->actual ? c->actual : "?",
-		 n ? "  (" : "", rests, n ? ")" : "");
+	out[0] = '\0';
+	for (i = 0; i < c->rests_len; i++)
+		operations += strncmp(c->rests[i], prefix, sizeof(prefix) - 1) == 0;
+	if (operations == 0 || operations != c->rests_len) {
+		if (c->rests_len)
+			snprintf(out, size, "  (%.160s)", c->rests[0]);
+		return;
+	}
+	n = (size_t)snprintf(out, size, "  (operation%s", operations == 1 ? "" : "s");
+	for (i = 0; i < c->rests_len && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%.20s", i ? ", " : " ", c->rests[i] + sizeof(prefix) - 1);
+	if (n < size)
+		snprintf(out + n, size - n, "%s)", c->rests_len == CHECK_RESTS_MAX ? ", ..." : "");
+}
+
+/* A label, then text; on a terminal wrapped beneath itself. */
+static void __attribute__((format(printf, 4, 5)))
+item(unsigned width, const char *label, size_t indent, const char *format, ...)
+{
+	char text[2400];
+	const char *at = text;
+	va_list ap;
+	size_t n;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	do {
+		n = width ? wrap_fitting(at, width > indent + 10 ? width - indent : 10) : strlen(at);
+		log_line(LOG_LEVEL_PHASE, "%-*s%.*s", (int)indent, label, (int)n, at);
+		label = "";
+		at += n;
+		at += strspn(at, " ");
+	} while (*at);
+}
+
+static void
+explain(const struct check_result *c, unsigned width)
+{
+	char rests[400];
+
+	resting(c, rests, sizeof(rests));
+	item(width, "", 2, "%.200s%s%.600s", c->id, c->because ? ": " : "", c->because ? c->because : "");
+	item(width, "    expected", 14, "%.1000s", c->expected ? c->expected : "?");
+	item(width, "    actual", 14, "%.1000s%s", c->actual ? c->actual : "?", rests);
 }
 
 void
@@ -55,24 +105,26 @@ progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandb
 {
 	const char *paint = colour(v->status), *plain = *paint ? "\033[0m" : "";
 	bool judged = v->status == STATUS_PASSED || v->status == STATUS_FAILED;
-	char why[500], place[4300], line[5400];
+	unsigned width = isatty(STDERR_FILENO) == 1 ? wrap_width(STDERR_FILENO, 0) : 0;
 	size_t i, held = c->results_len - checks_not_held(c);
+	char why[800], line[1000];
 	ssize_t ignored;
 	int n;
 
 	escape_text(v->why, strlen(v->why), why, sizeof(why));
-	escape_text(receipt ? receipt : "none", receipt ? strlen(receipt) : 4, place, sizeof(place));
 	if (judged)
-		n = snprintf(line, sizeof(line), "%s%s%s%s  %zu of %zu checks  (%.2f s)  receipt: %s\n", paint,
+		n = snprintf(line, sizeof(line), "%s%s%s%s  %zu of %zu checks held  (%.2f s)\n", paint,
 			     run_status_name(v->status), plain,
 			     v->status == STATUS_PASSED && !sandbox ? ", not sandboxed" : "", held, c->results_len,
-			     (double)took_ms / 1000, place);
+			     (double)took_ms / 1000);
 	else
-		n = snprintf(line, sizeof(line), "%s%s%s  %s  (%.2f s)  receipt: %s\n", paint,
-			     run_status_name(v->status), plain, why, (double)took_ms / 1000, place);
+		n = snprintf(line, sizeof(line), "%s%s%s  %s  (%.2f s)\n", paint, run_status_name(v->status), plain,
+			     why, (double)took_ms / 1000);
 	ignored = write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	(void)ignored;
 	for (i = 0; judged && i < c->results_len; i++)
 		if (!c->results[i].held)
-			explain(&c->results[i]);
+			explain(&c->results[i], width);
+	if (receipt)
+		log_line(LOG_LEVEL_PHASE, "receipt: %s", receipt);
 }

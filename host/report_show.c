@@ -11,6 +11,7 @@
 
 #include "host/diag.h"
 #include "host/json.h"
+#include "host/wrap.h"
 
 #define OPERATIONS_SHOWN 40
 #define TAIL_SHOWN 1200u
@@ -27,26 +28,6 @@ text(const cJSON *o, const char *name)
 	const char *s = json_get_text(o, name);
 
 	return s ? s : "-";
-}
-
-/* Bytes of s that fill at most room columns, preferably up to a space. */
-static size_t
-fitting(const char *s, size_t room)
-{
-	size_t i = 0, n = 0, space = 0;
-
-	while (s[i]) {
-		size_t next = i + 1;
-
-		while (((unsigned char)s[next] & 0xc0) == 0x80)
-			next++;
-		if (n++ == room)
-			return space ? space : i;
-		if (s[i] == ' ')
-			space = i;
-		i = next;
-	}
-	return i;
 }
 
 /* A label of at most 12 columns, then text wrapped beneath itself. */
@@ -67,7 +48,7 @@ static void __attribute__((format(printf, 3, 4))) field(struct page *p, const ch
 		lead = "";
 	}
 	do {
-		n = fitting(at, p->width - indent);
+		n = wrap_fitting(at, p->width - indent);
 		fprintf(p->f, "%-*s%.*s\n", (int)indent, lead, (int)n, at);
 		lead = "";
 		at += n;
@@ -101,10 +82,19 @@ head(struct page *p, const cJSON *r)
 		strcmp(status, "passed") == 0 && strcmp(kind, "none") == 0 ? ", not sandboxed" : "");
 	field(p, "why", "%.1500s", text(r, "why"));
 	field(p, "world", "%.300s, seed %" PRIu64, text(json_get(run, "world"), "name"), seed);
-	field(p, "run", "%.60s, %.40s, %.2f s", text(run, "id"), text(run, "started"), (double)took / 1000);
+	field(p, "run", "%.60s", text(run, "id"));
+	field(p, "when", "%.40s, %.2f s", text(run, "started"), (double)took / 1000);
 	field(p, "runtime", "%.60s, node %.40s, kernel %.100s", text(runtime, "backend"),
 	      text(json_get(runtime, "node"), "version"), text(runtime, "kernel"));
 	field(p, "again", "%.1500s", text(run, "reproduce"));
+}
+
+static const char *
+owner_of(const cJSON *row)
+{
+	const char *owner = text(row, "owner");
+
+	return strcmp(owner, "workflow") == 0 ? "the workflow" : strcmp(owner, "twins") == 0 ? "the twins" : owner;
 }
 
 static void
@@ -128,8 +118,8 @@ boundary(struct page *p, const cJSON *b)
 	{
 		json_get_u64(row, "count", UINT64_MAX, &count);
 		json_get_u64(row, "port", 65535, &port);
-		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packets of %.20s", text(row, "protocol"),
-		      text(row, "destination"), port, count, text(row, "owner"));
+		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packet%s of %.20s", text(row, "protocol"),
+		      text(row, "destination"), port, count, count == 1 ? "" : "s", owner_of(row));
 	}
 }
 
@@ -137,22 +127,30 @@ static void
 checks(struct page *p, const cJSON *list)
 {
 	const cJSON *c, *rest;
+	char see[2000];
+	size_t n;
 
 	fprintf(p->f, "\nchecks\n");
 	cJSON_ArrayForEach(c, list)
 	{
 		bool held = json_get_true(c, "held");
 
-		field(p, held ? "  held" : "  NOT HELD", "%.100s: %.600s", text(c, "id"), text(c, "expected"));
+		field(p, held ? "  held" : "  NOT HELD", "%.100s: %s%.600s", text(c, "id"), held ? "" : "expected ",
+		      text(c, "expected"));
 		if (held)
 			continue;
-		field(p, "", "actual: %.1000s", text(c, "actual"));
+		field(p, "", "actual %.1000s", text(c, "actual"));
 		if (json_get_text(c, "because"))
 			field(p, "", "because %.600s", text(c, "because"));
+		n = 0;
 		cJSON_ArrayForEach(rest, json_get(c, "rests_on"))
 		{
-			field(p, "", "see %.200s", cJSON_IsString(rest) ? rest->valuestring : "-");
+			if (n < sizeof(see))
+				n += (size_t)snprintf(see + n, sizeof(see) - n, "%s%.160s", n ? " " : "",
+						      cJSON_IsString(rest) ? rest->valuestring : "-");
 		}
+		if (n)
+			field(p, "", "see %s", see);
 	}
 }
 
@@ -176,7 +174,8 @@ operations(struct page *p, const cJSON *list)
 		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
 			snprintf(reply, sizeof(reply), "%" PRIu64, status);
 		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.20s %.300s -> %s  (%.80s)", shown - 1, t,
-		      text(op, "service"), text(request, "method"), text(request, "target"), reply, text(op, "route"));
+		      text(op, "service"), text(request, "method"), text(request, "target"), reply,
+		      json_get_text(op, "route") ? text(op, "route") : "no route");
 	}
 	if (all > OPERATIONS_SHOWN)
 		field(p, "", "... and %d more in the receipt", all - OPERATIONS_SHOWN);
@@ -211,9 +210,9 @@ rest(struct page *p, const cJSON *r)
 	uint64_t number;
 
 	if (json_get_u64(exit, "code", 255, &number))
-		field(p, "exit", "code %" PRIu64 ", %.60s", number, text(exit, "ended_by"));
+		field(p, "exit", "code %" PRIu64 ", ended by %.60s", number, text(exit, "ended_by"));
 	else if (json_get_u64(exit, "signal", 255, &number))
-		field(p, "exit", "signal %" PRIu64 ", %.60s", number, text(exit, "ended_by"));
+		field(p, "exit", "signal %" PRIu64 ", ended by %.60s", number, text(exit, "ended_by"));
 	else
 		field(p, "exit", "not recorded");
 	field(p, "cleanup", "%s%.300s", json_get_true(cleanup, "confirmed") ? "confirmed" : "NOT confirmed: ",

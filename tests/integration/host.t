@@ -60,8 +60,9 @@ cmp -s out "$(latest)"; ok $? "--json prints the very receipt"
 
 run refund-twice
 is "$status" 1 "a check that fails"
-has err "one-refund - once is enough: expected payments /refunds counts 1" "it is explained: what was expected"
-has err "actual   2" "and what was"
+has err "  one-refund: once is enough" "it is explained: why the check stands there"
+has err "    expected  payments /refunds counts 1" "what was expected"
+has err "    actual    2  (/state/final/payments/refunds)" "and what was"
 
 run ok --receipt "r 1.json"
 is "$status" 0 "--receipt"
