@@ -18,8 +18,11 @@
 
 #define RECEIPT_READ_MAX (256u << 20) /* bytes that `show` reads; a larger one is for tools that stream */
 
-static const char usage[] = "usage: agenttwin-host receipt show [--json] [FILE|RUNID|latest]\n"
-			    "Shows a receipt; default: latest, of .agenttwin/receipts below the current folder.\n"
+static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|RUNID|latest]\n"
+			    "Shows a receipt; default: latest, the newest in .agenttwin/receipts below the\n"
+			    "current folder.\n"
+			    "  --json      the document itself\n"
+			    "  -h, --help  this text\n"
 			    "Exit status: 0 shown, 2 unreadable.\n";
 
 static int
@@ -47,7 +50,7 @@ slurp(const char *path, size_t *len)
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		errno = EINVAL;
+		errno = EISDIR;
 	} else if (st.st_size > (off_t)RECEIPT_READ_MAX) {
 		errno = EFBIG;
 	} else if ((text = malloc((size_t)st.st_size + 1))) {
@@ -69,6 +72,9 @@ show(const char *what, bool raw)
 	cJSON *doc;
 	int r;
 
+	if (store_find(what, path, sizeof(path)) < 0 && strcmp(what, "latest") == 0)
+		return complain(".agenttwin/receipts", "no receipt is here, below the current folder",
+				"go where a world was run, or name a file or the id of a run");
 	if (store_find(what, path, sizeof(path)) < 0)
 		return complain(what, "no such receipt", "name a file, the id of a run, or latest");
 	text = slurp(path, &len);
@@ -108,7 +114,7 @@ cmd_receipt(int argc, char **argv)
 	if (strcmp(argv[1], "show") != 0)
 		return complain(argv[1], "unknown command of receipt", "use receipt show");
 	for (i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			fputs(usage, stdout);
 			return 0;
 		}

@@ -11,17 +11,19 @@
 
 extern const uint8_t guest_image[], guest_image_end[];
 
-static const char usage[] =
-	"usage: agenttwin-host run [OPTION...] [WORLD]\n"
-	"Runs the workflow of WORLD (a file, or a folder with world.json; default: the current folder) in a fresh sandbox.\n"
-	"  --runtime NAME    namespace (default), or local: directly on this machine, not sandboxed\n"
-	"  --seed N          instead of the world's seed\n"
-	"  --receipt FILE    where the receipt goes; default ROOT/.agenttwin/receipts/RUNID.json\n"
-	"  --json            prints the receipt on stdout\n"
-	"  --timeout TIME    instead of the world's run_ms: 30s, 1500ms, 2m\n"
-	"  --node PROGRAM    the Node program to use\n"
-	"  -q, --quiet       no line a phase, only the verdict\n"
-	"Exit status: 0 passed, 1 failed, 2 usage or world, 3 boundary, 4 error, 5 timeout, 130 or 143 cancelled.\n";
+static const char usage[] = "usage: agenttwin-host run [OPTION...] [WORLD]\n"
+			    "Runs the workflow of WORLD in a fresh sandbox and writes a receipt.  WORLD is a\n"
+			    "file, or a folder with world.json; default: the current folder.\n"
+			    "  --runtime NAME    namespace (default), or local: right here, not sandboxed\n"
+			    "  --seed N          instead of the world's seed\n"
+			    "  --receipt FILE    where the receipt goes, instead of ROOT/.agenttwin/receipts\n"
+			    "  --json            prints the receipt on stdout\n"
+			    "  --timeout TIME    instead of the world's run_ms: 30s, 1500ms, 2m\n"
+			    "  --node PROGRAM    the Node program to use\n"
+			    "  -q, --quiet       no line a phase, only the verdict\n"
+			    "  -h, --help        this text\n"
+			    "Exit status: 0 passed, 1 failed, 2 usage or world, 3 boundary, 4 error,\n"
+			    "5 timeout, 130 or 143 cancelled.\n";
 
 static int
 complain(const char *problem, const char *fix)
@@ -80,8 +82,8 @@ set_option(struct job_options *o, const char *name, const char *value)
 		o->node = value;
 	} else if (strcmp(name, "--seed") == 0) {
 		o->seed_given = true;
-		if (!number(value, 1ull << 53, &o->seed, &rest) || *rest)
-			return complain("--seed wants a whole number from 0 to 9007199254740992 (2^53)",
+		if (!number(value, (1ull << 53) - 1, &o->seed, &rest) || *rest)
+			return complain("--seed wants a whole number from 0 to 9007199254740991 (2^53-1)",
 					"write for example --seed 4211");
 	} else if (set_timeout(o, value) < 0) {
 		return complain("--timeout wants a time from 1ms to 24h with its unit",

@@ -100,7 +100,9 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	hash_line(&h, "seed", text);
 	snprintf(text, sizeof(text), "%d/%u", e->have_exit ? e->exit.code : -2, e->have_exit ? e->exit.signal : 0u);
 	hash_line(&h, "exit", text);
-	if (e->ops_len && (sorted = malloc(e->ops_len * sizeof(*sorted)))) {
+	if (e->ops_len && !(sorted = malloc(e->ops_len * sizeof(*sorted))))
+		hash_line(&h, "operations", "unknown"); /* equal to no whole record */
+	if (sorted) {
 		memcpy(sorted, e->ops, e->ops_len * sizeof(*sorted));
 		qsort(sorted, e->ops_len, sizeof(*sorted), op_order);
 		for (i = 0; i < e->ops_len; i++)

@@ -14,13 +14,14 @@ static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *does;
+	int trouble; /* the exit status when what it printed did not arrive */
 } commands[] = {
-	{ "run", cmd_run, "runs a world in a fresh sandbox and writes a receipt" },
-	{ "check", cmd_check, "validates a world and lists what would enter the sandbox" },
-	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing" },
-	{ "audit", cmd_audit, "prints the compiled-in policy" },
-	{ "reap", cmd_reap, "ends what hosts that died left behind" },
-	{ "receipt", cmd_receipt, "shows a receipt" },
+	{ "run", cmd_run, "runs a world in a fresh sandbox and writes a receipt", 4 },
+	{ "check", cmd_check, "validates a world and lists what would enter the sandbox", 2 },
+	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing", 4 },
+	{ "audit", cmd_audit, "prints the compiled-in policy", 4 },
+	{ "reap", cmd_reap, "ends what hosts that died left behind", 4 },
+	{ "receipt", cmd_receipt, "shows a receipt", 2 },
 };
 #define COMMANDS_LEN (sizeof(commands) / sizeof(commands[0]))
 
@@ -32,7 +33,7 @@ help(FILE *f)
 	fputs("usage: agenttwin-host COMMAND [OPTION...]\n", f);
 	for (i = 0; i < COMMANDS_LEN; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].does);
-	fputs("  --version, --help\nagenttwin-host COMMAND --help tells more.\n", f);
+	fputs("  --version, --help\nagenttwin-host COMMAND --help tells more; the manual is agenttwin-host(1).\n", f);
 }
 
 static int
@@ -74,12 +75,12 @@ fill_standard(void)
 
 /* What was printed has arrived, or the program did not do what it was asked for. */
 static int
-finish(int status)
+finish(int status, int trouble)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	log_line(LOG_LEVEL_ERROR, "stdout: %s", strerror(errno));
-	return status == 0 ? 4 : status;
+	return status ? status : trouble;
 }
 
 int
@@ -94,14 +95,14 @@ main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("agenttwin-host " AGENTTWIN_VERSION);
-		return finish(0);
+		return finish(0, 4);
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		help(stdout);
-		return finish(0);
+		return finish(0, 4);
 	}
 	for (i = 0; i < COMMANDS_LEN; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return finish(commands[i].run(argc - 1, argv + 1));
+			return finish(commands[i].run(argc - 1, argv + 1), commands[i].trouble);
 	return unknown(argv[1]);
 }

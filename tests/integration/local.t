@@ -10,11 +10,13 @@ world "$tmp/plain" '"a.mjs"' '"node", "a.mjs"'
 cat >"$tmp/plain/a.mjs" <<'E2'
 const reply = await fetch(`${process.env.SHOP_URL}/items`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"id":"x"}' });
 console.log(reply.status, process.env.SECRET_OF_HOST ?? 'clean');
+console.error(process.env.HOME.endsWith('/home') && process.env.HOME.includes('/agenttwin-'));
 E2
 export SECRET_OF_HOST=leaked
 run_world --runtime local "$tmp/plain"
 is_run passed 0 "it runs"
 is "$(json "$receipt" 'r.outcome.stdout.tail.trim()')" "201 clean" "with the twin, and without the host's environment"
+is "$(json "$receipt" 'r.outcome.stderr.tail.trim()')" true "HOME is the run's own folder"
 is "$(json "$receipt" 'r.boundary.kind')" none "the receipt says that there is no boundary"
 is "$(json "$receipt" '[r.boundary.opening, r.boundary.closing]')" "[null,null]" "and no proof"
 like "$err" 'not sandboxed|not a sandbox|no sandbox' "and stderr says it"
