@@ -4,219 +4,23 @@
  * the counters between them.  The child's word is used for how many packets it caused, never for having been denied. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "firewall/nl.h"
+#include "firewall/probe.h"
 #include "firewall/table.h"
 
-#define ANSWER_MS 400    /* a refusal is there in a fraction of one; a SYN is repeated after 1,000 */
-#define LOOPBACK_MS 5000 /* what must work may take its time on a busy machine */
-#define REPORT_MS 10000  /* a child that says nothing for so long is given up */
+#define REPORT_MS 10000 /* a child that says nothing for so long is given up */
 #define TCP 6u
 #define UDP 17u
 #define ICMP 1u
 #define ICMP6 58u
-
-enum probe_kind {
-	PROBE_OUT,      /* must be denied, and counted for the workflow */
-	PROBE_LOOPBACK, /* must work: the positive control */
-	PROBE_CLOSED,   /* must be refused, and counted as closed */
-	PROBE_END,      /* the child leaves */
-};
-struct order {
-	uint8_t kind, protocol;
-	bool by_lo; /* bound to the device lo */
-	uint16_t port, wait_ms;
-	uint32_t scope;
-	struct fw_address to;
-};
-enum stage { STAGE_ENTER, STAGE_SOCKET, STAGE_SEND };
-struct report {
-	uint8_t stage;
-	bool through;     /* connected, or the kernel took the datagram */
-	int32_t err;      /* positive errno, 0 none */
-	uint32_t packets; /* caused */
-};
-
-/* ---- the child ------------------------------------------------------------------------------------------------------ */
-
-union endpoint {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
-
-static socklen_t
-endpoint_of(const struct order *o, union endpoint *e)
-{
-	memset(e, 0, sizeof(*e));
-	if (o->to.family == 4) {
-		e->in.sin_family = AF_INET;
-		e->in.sin_port = htons(o->port);
-		memcpy(&e->in.sin_addr, o->to.bytes, 4);
-		return sizeof(e->in);
-	}
-	e->in6.sin6_family = AF_INET6;
-	e->in6.sin6_port = htons(o->port);
-	e->in6.sin6_scope_id = o->scope;
-	memcpy(&e->in6.sin6_addr, o->to.bytes, 16);
-	return sizeof(e->in6);
-}
-
-/* Errors that come before a packet is made: no route, no address, no permission to address it so. */
-static bool
-is_before_packet(int err)
-{
-	return err == ENETUNREACH || err == EADDRNOTAVAIL || err == EINVAL || err == ENODEV || err == EAFNOSUPPORT ||
-	       err == ENOBUFS || err == ENOMEM || err == EMSGSIZE || err == EDESTADDRREQ;
-}
-
-static int
-connect_error(int fd, const union endpoint *e, socklen_t len, int wait_ms)
-{
-	struct pollfd p = { fd, POLLOUT, 0 };
-	socklen_t err_len = sizeof(int);
-	int err = 0;
-
-	if (connect(fd, &e->any, len) == 0)
-		return 0;
-	if (errno != EINPROGRESS)
-		return errno;
-	if (poll(&p, 1, wait_ms) <= 0)
-		return ETIMEDOUT;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &err_len) < 0)
-		return errno;
-	return err;
-}
-
-/* A connection attempt is one packet, and one more each time that it was repeated: on a machine so busy that the refusal
- * or this process comes a second late. */
-static uint32_t
-repetitions(int fd)
-{
-	struct tcp_info info;
-	socklen_t len = sizeof(info);
-
-	memset(&info, 0, sizeof(info));
-	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ? 0 : info.tcpi_total_retrans;
-}
-
-static void
-probe_out(const struct order *o, struct report *r)
-{
-	static const uint8_t echo4[8] = { 8 }, echo6[8] = { 128 };
-	bool stream = o->protocol == TCP;
-	union endpoint e;
-	socklen_t len = endpoint_of(o, &e);
-	const void *data = o->protocol == ICMP6 ? echo6 : o->protocol == ICMP ? echo4 : (const uint8_t *)"?";
-	int fd;
-
-	fd = socket(e.any.sa_family, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, o->protocol);
-	if (fd < 0) {
-		r->err = errno;
-		return;
-	}
-	r->stage = STAGE_SEND;
-	/* NOLINTNEXTLINE(bugprone-branch-clone): one step after the other, each may fail */
-	if (o->by_lo && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0)
-		r->err = errno;
-	else if (stream)
-		r->err = connect_error(fd, &e, len, o->wait_ms);
-	else if (sendto(fd, data, o->protocol == UDP ? 1 : 8, MSG_NOSIGNAL, &e.any, len) < 0)
-		r->err = errno;
-	r->through = r->err == 0;
-	r->packets = !is_before_packet(r->err);
-	if (stream && r->packets > 0)
-		r->packets += repetitions(fd);
-	close(fd);
-}
-
-static int
-loopback_tcp(const struct order *o)
-{
-	union endpoint e;
-	socklen_t len = endpoint_of(o, &e);
-	int listener = -1, client = -1, server = -1, err = 0;
-	char byte = 'x';
-
-	listener = socket(e.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, TCP);
-	client = socket(e.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, TCP);
-	if (listener < 0 || client < 0 || bind(listener, &e.any, len) < 0 || listen(listener, 1) < 0 ||
-	    getsockname(listener, &e.any, &len) < 0)
-		err = errno;
-	else if ((err = connect_error(client, &e, len, LOOPBACK_MS)) == 0) {
-		server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (server < 0 || send(client, &byte, 1, MSG_NOSIGNAL) != 1 || recv(server, &byte, 1, 0) != 1)
-			err = errno ? errno : EIO;
-	}
-	if (listener >= 0)
-		close(listener);
-	if (client >= 0)
-		close(client);
-	if (server >= 0)
-		close(server);
-	return err;
-}
-
-static int
-loopback_udp(const struct order *o)
-{
-	union endpoint e;
-	socklen_t len = endpoint_of(o, &e);
-	struct pollfd p = { -1, POLLIN, 0 };
-	char byte = 'x';
-	int fd, err = 0;
-
-	fd = socket(e.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, UDP);
-	if (fd < 0)
-		return errno;
-	p.fd = fd;
-	if (bind(fd, &e.any, len) < 0 || getsockname(fd, &e.any, &len) < 0 || sendto(fd, &byte, 1, 0, &e.any, len) != 1)
-		err = errno;
-	else if (poll(&p, 1, LOOPBACK_MS) <= 0 || recv(fd, &byte, 1, 0) != 1)
-		err = ETIMEDOUT;
-	close(fd);
-	return err;
-}
-
-static void
-obey(const struct order *o, struct report *r)
-{
-	memset(r, 0, sizeof(*r));
-	r->stage = STAGE_SOCKET;
-	if (o->kind != PROBE_LOOPBACK) {
-		probe_out(o, r);
-		return;
-	}
-	r->stage = STAGE_SEND;
-	errno = 0;
-	r->err = o->protocol == TCP ? loopback_tcp(o) : loopback_udp(o);
-	r->through = r->err == 0;
-}
-
-static void __attribute__((noreturn)) child(int fd, fw_enter_fn *enter, void *arg)
-{
-	struct report r = { .stage = STAGE_ENTER };
-	struct order o;
-	int err;
-
-	err = enter(arg);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of identity, which clears it */
-	r.err = err < 0 ? -err : 0;
-	while (send(fd, &r, sizeof(r), MSG_NOSIGNAL) == sizeof(r) && err == 0 &&
-	       recv(fd, &o, sizeof(o), 0) == sizeof(o) && o.kind != PROBE_END)
-		obey(&o, &r);
-	_exit(0);
-}
 
 /* ---- what is tried -------------------------------------------------------------------------------------------------- */
 
@@ -271,7 +75,7 @@ protocol_name(unsigned protocol)
 }
 
 static int
-ask(struct proof *p, const struct order *o, struct report *r)
+ask(struct proof *p, const struct fw_order *o, struct fw_report *r)
 {
 	struct pollfd f = { p->fd, POLLIN, 0 };
 	ssize_t len;
@@ -290,13 +94,14 @@ ask(struct proof *p, const struct order *o, struct report *r)
 
 /* IPv6 that is in the kernel, but has no address on any device and could not be given one. */
 static bool
-is_switched_off(const struct fw_lock *l, const struct order *o, int err)
+is_switched_off(const struct fw_lock *l, const struct fw_order *o, int err)
 {
 	return o->to.family == 6 && l->ipv6_disabled && (err == EADDRNOTAVAIL || err == ENETUNREACH);
 }
 
 static enum fw_verdict
-judge_out(const struct fw_lock *l, const struct order *o, const struct report *r, uint32_t denied, uint32_t escaped)
+judge_out(const struct fw_lock *l, const struct fw_order *o, const struct fw_report *r, uint32_t denied,
+	  uint32_t escaped)
 {
 	if (escaped > 0 || (r->through && r->stage == STAGE_SEND))
 		return FW_FAIL;
@@ -315,7 +120,7 @@ judge_out(const struct fw_lock *l, const struct order *o, const struct report *r
 }
 
 static enum fw_verdict
-judge(const struct proof *p, const struct order *o, const struct report *r, struct fw_probe *probe)
+judge(const struct proof *p, const struct fw_order *o, const struct fw_report *r, struct fw_probe *probe)
 {
 	const struct fw_counters *a = &p->before, *b = &p->l->counters;
 	uint64_t closed = b->closed - a->closed, denied = b->workflow - a->workflow,
@@ -325,7 +130,7 @@ judge(const struct proof *p, const struct order *o, const struct report *r, stru
 	probe->denied = (uint32_t)(o->kind == PROBE_CLOSED ? closed : denied);
 	probe->escaped = (uint32_t)escaped;
 	probe->err = r->err;
-	switch ((enum probe_kind)o->kind) {
+	switch ((enum fw_probe_kind)o->kind) {
 	case PROBE_OUT:
 		/* Closed ports are asked for by processes of others too: a packet that is counted there is not counted here. */
 		return judge_out(p->l, o, r, probe->denied, probe->escaped);
@@ -345,10 +150,10 @@ judge(const struct proof *p, const struct order *o, const struct report *r, stru
 }
 
 static void
-try(struct proof *p, const struct order *o, const char *why)
+try(struct proof *p, const struct fw_order *o, const char *why)
 {
 	struct fw_probe *probe;
-	struct report r;
+	struct fw_report r;
 	char address[46];
 
 	if (p->err < 0)
@@ -370,10 +175,11 @@ try(struct proof *p, const struct order *o, const char *why)
 	p->before = p->l->counters;
 }
 
-static struct order
-order_of(const struct fw_lock *l, enum probe_kind kind, unsigned protocol, const struct fw_address *to, uint16_t port)
+static struct fw_order
+order_of(const struct fw_lock *l, enum fw_probe_kind kind, unsigned protocol, const struct fw_address *to,
+	 uint16_t port)
 {
-	struct order o;
+	struct fw_order o;
 
 	memset(&o, 0, sizeof(o));
 	o.kind = (uint8_t)kind;
@@ -381,16 +187,16 @@ order_of(const struct fw_lock *l, enum probe_kind kind, unsigned protocol, const
 	o.to = *to;
 	o.port = port;
 	/* Where nothing answers, one SYN has been judged by the time connect returns. */
-	o.wait_ms = l->params.reject ? ANSWER_MS : 0;
+	o.wait_ms = l->params.reject ? FW_ANSWER_MS : 0;
 	return o;
 }
 
 static void
-try_both(struct proof *p, enum probe_kind kind, const struct fw_address *to, uint16_t port, uint32_t scope,
+try_both(struct proof *p, enum fw_probe_kind kind, const struct fw_address *to, uint16_t port, uint32_t scope,
 	 const char *why)
 {
 	static const uint8_t protocols[] = { TCP, UDP };
-	struct order o;
+	struct fw_order o;
 
 	for (unsigned i = 0; i < sizeof(protocols); i++) {
 		o = order_of(p->l, kind, protocols[i], to, port);
@@ -405,7 +211,7 @@ try_loopback(struct proof *p)
 	static const struct fw_address v4 = { 4, { 127, 0, 0, 1 } }, v6 = { 6, { [15] = 1 } },
 				       forwarder = { 4, { 127, 0, 0, 11 } };
 	const struct fw_params *params = &p->l->params;
-	struct order o;
+	struct fw_order o;
 	unsigned closed = 0;
 
 	try_both(p, PROBE_LOOPBACK, &v4, 0, 0, "loopback");
@@ -432,7 +238,7 @@ try_all(struct proof *p)
 	static const struct fw_address outside = { 4, { 198, 51, 100, 1 } };
 	const struct fw_lock *l = p->l;
 	struct fw_address to;
-	struct order o;
+	struct fw_order o;
 
 	try_loopback(p);
 	for (unsigned i = 0; i < 2; i++)
@@ -495,8 +301,8 @@ reap(pid_t pid)
 static int
 run_child(struct proof *p, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 {
-	struct order end = { .kind = PROBE_END };
-	struct report r;
+	struct fw_order end = { .kind = PROBE_END };
+	struct fw_report r;
 	int pair[2], err;
 	pid_t pid;
 
@@ -511,7 +317,7 @@ run_child(struct proof *p, fw_enter_fn *enter, void *arg, struct fw_failure *f)
 	}
 	if (pid == 0) {
 		close(pair[0]);
-		child(pair[1], enter, arg);
+		fw_probe_child(pair[1], enter, arg);
 	}
 	close(pair[1]);
 	p->fd = pair[0];

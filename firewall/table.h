@@ -6,6 +6,7 @@
 #include "firewall/ruleset.h"
 
 struct fw_nl;
+struct fw_attr;
 
 /* Append one message to a batch; flags are added to those of its kind.  type: NFT_MSG_NEWTABLE or NFT_MSG_DELTABLE.
  * hook < 0: not a base chain.  -ENOMEM, or 0. */
@@ -18,6 +19,14 @@ int fw_encode_rule(struct fw_nl *n, enum fw_nfproto nfproto, const char *table, 
 	__attribute__((warn_unused_result, nonnull(1, 3, 4)));
 /* Appends table, chains and rules to a batch.  -ENOMEM, or 0. */
 int fw_encode_ruleset(struct fw_nl *n, const struct fw_ruleset *rs) __attribute__((warn_unused_result, nonnull));
+/* One element of a rule's list of expressions; false if it is not exactly what a rule of ours could hold. */
+struct fw_decoded {
+	struct fw_expr e;
+	uint64_t packets; /* of a counter */
+};
+bool fw_decode_expr(const struct fw_attr *element, struct fw_decoded *d) __attribute__((warn_unused_result, nonnull));
+/* The chain of ours that has this name; false if none has. */
+bool fw_decode_chain(const struct fw_attr *a, uint8_t *out) __attribute__((warn_unused_result, nonnull));
 /* The ruleset's generation id now. */
 int fw_generation(struct fw_lock *l, uint32_t *out) __attribute__((warn_unused_result, nonnull));
 /* Reads our table back and compares everything with what l->params asks for.  0 intact: the generation that the reading
