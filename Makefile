@@ -267,7 +267,7 @@ check:
 	+$(Q)$(sub_make) all
 	$(Q)AGENTTWIN_TEST_TIMEOUT=3600 perl tests/run -v -- .ci/check
 bench:
-	+$(Q)$(sub_make) all
+	+$(Q)$(sub_make) all $(O)/tests/fwbench
 	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
 demo:
 	$(Q)sh .ci/packages demo
