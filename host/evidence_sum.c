@@ -16,8 +16,14 @@ evidence_state_doc(struct evidence *e, unsigned phase, size_t service)
 	char *text;
 	cJSON *doc;
 
-	if (!s->have || s->place.len == 0 || spool_read(e->spool, &s->place, &text) < 0)
+	int r;
+
+	if (!s->have || s->place.len == 0)
 		return NULL;
+	if ((r = spool_read(e->spool, &s->place, &text)) < 0) {
+		e->spool->error = e->spool->error ? e->spool->error : r; /* the record is not what was written */
+		return NULL;
+	}
 	doc = cJSON_Parse(text);
 	free(text);
 	return doc;

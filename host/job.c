@@ -194,8 +194,9 @@ job_prepare(struct job *j)
 	j->staged = true;
 	for (i = 0; i < j->stage.warnings_len; i++)
 		log_line(LOG_LEVEL_WARN, "%s", j->stage.warnings[i]);
-	progress_line(&j->progress, "files", "%zu files, %llu bytes%s", j->stage.entries_len,
-		      (unsigned long long)j->stage.bytes, j->stage.left_out_len ? "; some left out, see `check`" : "");
+	progress_line(&j->progress, "files", "%zu file%s, %llu bytes%s", j->stage.entries_len,
+		      j->stage.entries_len == 1 ? "" : "s", (unsigned long long)j->stage.bytes,
+		      j->stage.left_out_len ? "; some left out, see `check`" : "");
 	set_limits(j);
 	if (cred_make(&j->world, j->run_id, j->started_unix_ms, j->sandbox ? NULL : getenv("PATH"), &j->cred, &d) < 0)
 		return refuse(&d);
@@ -237,7 +238,8 @@ changed(void *arg, enum run_state from, enum run_state to, uint64_t now_ms)
 		progress_line(&j->progress, "workflow", "ended by signal %u (%s)", x->signal,
 			      exit_ended_by_name(x->ended_by));
 	else if (to == RUN_CLOSING)
-		progress_line(&j->progress, "workflow", "exit code %d, %zu operations", x->code, j->evidence.ops_len);
+		progress_line(&j->progress, "workflow", "exit code %d, %zu operation%s", x->code, j->evidence.ops_len,
+			      j->evidence.ops_len == 1 ? "" : "s");
 	else if (from == RUN_CLOSING && to == RUN_ENDED && j->run.facts.closing)
 		progress_line(&j->progress, "closing", "boundary verified again");
 }
@@ -501,9 +503,13 @@ judge(struct job *j)
 	evidence_facts(&j->evidence, &facts);
 	if (r == 0)
 		r = checks_finish(&j->checks, &facts);
+	if (r == 0)
+		r = j->spool.error;
 	if (r < 0 && !j->run.facts.cause[CAUSE_ERROR]) {
 		j->run.state = RUN_CLOSING; /* so that it is taken */
-		ev.why = j->spool.error ? "the event file could not be written" : "the checks could not be evaluated";
+		ev.why = j->spool.error == -EBADMSG ? "the event file was changed by somebody else"
+			 : j->spool.error           ? "the event file could not be written"
+						    : "the checks could not be evaluated";
 		(void)run_step(&j->run, &ev, loop_now_ms());
 	}
 	run_verdict(&j->run.facts, j->checks.results_len, checks_not_held(&j->checks), &j->verdict);

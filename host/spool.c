@@ -56,6 +56,8 @@ put(void *arg, const void *data, size_t len)
 	if (s->error)
 		return s->error;
 	digest_add(&s->line, data, len);
+	if (s->in_value)
+		digest_add(&s->value, data, len);
 	s->bytes += len;
 	while (len) {
 		if (s->have == sizeof(s->buf) && spool_flush(s) < 0)
@@ -112,13 +114,19 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 	if ((r = line_start(s, event, t_ms, key, len)) < 0)
 		return r;
 	offset = s->bytes;
-	if ((r = redact_whole(s->redact, json, len, put, s)) < 0) {
+	if (place)
+		digest_init(&s->value);
+	s->in_value = place != NULL;
+	r = redact_whole(s->redact, json, len, put, s);
+	s->in_value = false;
+	if (r < 0) {
 		s->error = s->error ? s->error : r;
 		return s->error;
 	}
 	if (place) {
 		place->offset = offset;
 		place->len = s->bytes - offset;
+		digest_get(&s->value, place->digest);
 	}
 	return line_end(s);
 }
@@ -169,6 +177,8 @@ spool_bytes(struct spool *s, const char *event, uint64_t t_ms, const uint8_t *da
 int
 spool_read(struct spool *s, const struct spool_place *place, char **out)
 {
+	uint8_t digest[32];
+	struct digest value;
 	uint64_t done = 0;
 	ssize_t n;
 	char *p;
@@ -191,6 +201,14 @@ spool_read(struct spool *s, const struct spool_place *place, char **out)
 			return r;
 		}
 		done += (uint64_t)n;
+	}
+	/* Where there is no boundary the workflow could have written there too. */
+	digest_init(&value);
+	digest_add(&value, p, (size_t)done);
+	digest_get(&value, digest);
+	if (memcmp(digest, place->digest, sizeof(digest)) != 0) {
+		free(p);
+		return -EBADMSG;
 	}
 	p[done] = '\0';
 	*out = p;

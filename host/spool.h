@@ -18,6 +18,7 @@
 struct spool_place { /* of the JSON value of one event, redacted */
 	uint64_t offset;
 	uint64_t len;
+	uint8_t digest[32]; /* SHA-256 of it */
 };
 struct spool {
 	int fd;                        /* owned */
@@ -27,6 +28,8 @@ struct spool {
 	uint8_t chain[32];
 	int error;                 /* the first -errno of a write: sticks, the run is an error */
 	struct digest line;        /* private: of the line being written */
+	struct digest value;       /* private: of the value within it */
+	bool in_value;             /* private */
 	size_t have;               /* private */
 	uint8_t buf[SPOOL_BUFFER]; /* private */
 };
@@ -41,7 +44,7 @@ int spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *k
 /* The same for raw bytes that were redacted already: "text" when they are UTF-8, else "base64". */
 int spool_bytes(struct spool *s, const char *event, uint64_t t_ms, const uint8_t *data, size_t len)
 	__attribute__((warn_unused_result, nonnull(1, 2, 4)));
-/* Reads place into a new NUL-terminated buffer.  0 or -errno. */
+/* Reads place into a new NUL-terminated buffer.  0 or -errno; -EBADMSG when the file does not hold what was written. */
 int spool_read(struct spool *s, const struct spool_place *place, char **out)
 	__attribute__((warn_unused_result, nonnull));
 int spool_flush(struct spool *s) __attribute__((warn_unused_result, nonnull)); /* to the kernel */

@@ -133,13 +133,40 @@ in_state_home(struct store *s)
 	return fd;
 }
 
+/* What stands in the receipt's place goes before anything runs: an old receipt must not pass for the new one when that
+ * cannot be written.  Only a receipt or an empty file goes; not a device, a link, or a file of another kind. */
+static int
+make_way(int dir, const char *name)
+{
+	char head[64] = "";
+	struct stat st;
+	int fd, r = 0;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EISDIR;
+	if (st.st_size) {
+		fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		if (read(fd, head, sizeof(head) - 1) < 0)
+			r = -errno;
+		else if (!strstr(head, "\"agenttwin\": \"receipt/"))
+			r = -EEXIST;
+		close(fd);
+	}
+	if (r == 0 && unlinkat(dir, name, 0) < 0)
+		r = -errno;
+	return r;
+}
+
 static int
 for_file(struct store *s, const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	char dir[4096];
-	struct stat st;
-	int fd;
+	int fd, r;
 
 	if (!slash) {
 		snprintf(dir, sizeof(dir), ".");
@@ -154,10 +181,10 @@ for_file(struct store *s, const char *file)
 	snprintf(s->path, sizeof(s->path), "%s", file);
 	if (fd < 0)
 		return -errno;
-	/* Found out now, not when the run is over. */
-	if (fstatat(fd, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
+	r = make_way(fd, s->name);
+	if (r < 0) {
 		close(fd);
-		return -EISDIR;
+		return r;
 	}
 	return fd;
 }
@@ -196,6 +223,8 @@ store_open(struct store *s, const char *root, const char *run_id, const char *fi
 		s->dir_fd = -1;
 		snprintf(d->file, sizeof(d->file), "%.500s", file ? file : root);
 		diag_fix(d, "name a file in a folder that you can write: --receipt FILE");
+		if (fd == -EEXIST)
+			return diag_set(d, fd, "this file is there and is not a receipt; it is not overwritten");
 		if (fd == -EISDIR || fd == -EINVAL)
 			return diag_set(d, fd, "the receipt's name is not one of a file");
 		return diag_set(d, fd, "the receipt's folder cannot be used: %s", strerror(-fd));

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host/diag.h"
 #include "host/emit.h"
 #include "host/json.h"
 #include "host/spool.h"
+#include "host/store.h"
 #include "host/uuid.h"
 #include "proto/cursor.h"
 #include "proto/frame.h"
@@ -49,6 +51,10 @@ chain(void)
 	is_int(spool_read(&spool, &place, &back), 0, "read back");
 	is_str(back, "{\"k\":\"{{secret.key}}\"}", "redacted, and nothing around it");
 	free(back);
+	/* The same length, another value: as a workflow might write it where there is no boundary. */
+	ok(pwrite(fd, "K", 1, (off_t)place.offset + 2) == 1 && spool_read(&spool, &place, &back) == -EBADMSG,
+	   "a changed value is noticed");
+	ok(pwrite(fd, "k", 1, (off_t)place.offset + 2) == 1, "and put back");
 	is_int(spool_flush(&spool), 0, "flush");
 	text = contents(fd, &len);
 	ok(len == spool.bytes && spool.records == 3002, "length and records");
@@ -96,6 +102,52 @@ bounds(void)
 	ok(r == -ENOSPC && spool.error == -ENOSPC, "a full disk is an error that sticks");
 	ok(spool_sync(&spool) < 0 && spool_event(&spool, "log", 1, "text", "1", 1, NULL) < 0, "ever after");
 	spool_wipe(&spool);
+}
+
+/* --receipt FILE: what may stand there before. */
+static void
+places(void)
+{
+	static const struct {
+		const char *text;
+		int r;
+	} all[] = { { "", 0 },
+		    { "{\n  \"agenttwin\": \"receipt/1\",\n", 0 },
+		    { "{ \"agenttwin\": \"world/1\" }", -EEXIST },
+		    { "x", -EEXIST } };
+	char dir[] = "/tmp/test_spool.XXXXXX", path[100], other[100];
+	struct store s;
+	struct diag d;
+	size_t i;
+	FILE *f;
+	int fd;
+
+	if (!mkdtemp(dir))
+		return;
+	snprintf(path, sizeof(path), "%s/r.json", dir);
+	snprintf(other, sizeof(other), "%s/link", dir);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		f = fopen(path, "w");
+		if (f) {
+			fputs(all[i].text, f);
+			fclose(f);
+		}
+		memset(&d, 0, sizeof(d));
+		fd = store_open(&s, dir, "0", path, &d);
+		ok(fd < 0 ? fd == all[i].r : all[i].r == 0, "a receipt in place of '%.20s': %s", all[i].text,
+		   d.problem);
+		ok((access(path, F_OK) == 0) == (all[i].r != 0), "it is gone before anything runs, or stays");
+		if (fd >= 0)
+			close(fd);
+		store_forget(&s);
+		store_wipe(&s);
+	}
+	ok(symlink("r.json", other) == 0 && store_open(&s, dir, "0", other, &d) == -EISDIR, "not in place of a link");
+	ok(store_open(&s, dir, "0", "/dev/null", &d) == -EISDIR, "nor of a device");
+	ok(store_open(&s, dir, "0", dir, &d) == -EISDIR, "nor of a folder");
+	unlink(path);
+	unlink(other);
+	rmdir(dir);
 }
 
 static void
@@ -218,6 +270,7 @@ main(void)
 {
 	chain();
 	bounds();
+	places();
 	small();
 	texts();
 	return tap_done();
