@@ -25,6 +25,7 @@ nearest_name(const struct walk *k, const char *folder, const char *name, char ou
 
 	out[0] = '\0';
 	nearest_init(&n, name);
+	/* cppcheck-suppress readdirCalled; the program has one thread */
 	while (dir && (e = readdir(dir))) {
 		nearest_offer(&n, e->d_name);
 		/* the name lives only until the next one */

@@ -17,7 +17,7 @@
 size_t
 wr_enter(struct wr *c, const char *key)
 {
-	size_t mark = c->at_len, n = c->at_len;
+	size_t mark = c->at_len, n = mark;
 	const char *s;
 
 	/* One that does not fit is not entered: the message then points at what holds it. */
