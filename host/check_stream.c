@@ -117,9 +117,16 @@ equals_add(struct check_stream *s, const char *data, size_t len)
 static void
 contains_add(struct check_stream *s, const char *data, size_t len)
 {
+	const char *at;
 	size_t i;
 
 	for (i = 0; i < len && !s->held; i++) {
+		if (s->matched == 0) { /* most of the stream */
+			at = memchr(data + i, s->want[0], len - i);
+			if (!at)
+				return;
+			i = (size_t)(at - data);
+		}
 		while (s->matched && data[i] != s->want[s->matched])
 			s->matched = s->fail[s->matched];
 		if (data[i] == s->want[s->matched])
