@@ -210,6 +210,12 @@ read_auth(struct reading *g, const struct cJSON *json)
 	return 0;
 }
 
+static bool
+is_text(const struct cJSON *v, const char *text)
+{
+	return cJSON_IsString(v) && strcmp(v->valuestring, text) == 0;
+}
+
 static int
 read_service(struct reading *g, const struct cJSON *json)
 {
@@ -226,13 +232,13 @@ read_service(struct reading *g, const struct cJSON *json)
 	unmatched = cJSON_GetObjectItemCaseSensitive(json, "unmatched");
 	if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
 		return reading_fail(g, -EPROTO, "a service needs a name");
-	if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "http") != 0)
+	if (!is_text(kind, "http"))
 		return reading_fail(g, -EPROTO, "kind must be http");
 	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls")))
 		return reading_fail(g, -EPROTO, "tls is not supported by this version");
-	is_404 = cJSON_IsNumber(unmatched) ? unmatched->valueint == 404
-					   : cJSON_IsString(unmatched) && strcmp(unmatched->valuestring, "404") == 0;
-	if (unmatched != NULL && !is_404 && !(cJSON_IsString(unmatched) && strcmp(unmatched->valuestring, "fail") == 0))
+	is_404 = unmatched != NULL &&
+		 (cJSON_IsNumber(unmatched) ? unmatched->valueint == 404 : is_text(unmatched, "404"));
+	if (unmatched != NULL && !is_404 && !is_text(unmatched, "fail"))
 		return reading_fail(g, -EPROTO, "unmatched must be fail or 404");
 	s->name = name->valuestring;
 	s->unmatched_fails = !is_404;

@@ -259,7 +259,8 @@ prepare(struct walk *k)
 	}
 	k->patterns_len = n;
 	i = 0;
-	cJSON_ArrayForEach(v, keep) k->keep[i++].path = v->valuestring;
+	for (v = keep ? keep->child : NULL; v; v = v->next)
+		k->keep[i++].path = v->valuestring;
 	k->s->root_fd = open(k->w->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (k->s->root_fd < 0) {
 		(void)snprintf(k->d->file, sizeof(k->d->file), "%s", k->w->root);

@@ -156,7 +156,9 @@ warn_packages(struct walk *k)
 	i = stage_lower_bound(k->s, "node_modules/");
 	if (i < k->s->entries_len && strncmp(k->s->entries[i].path, "node_modules/", 13) == 0)
 		return 0;
-	cJSON_ArrayForEach(v, k->w->files) if (strncmp(v->valuestring, "!node_modules", 13) == 0) return 0;
+	for (v = k->w->files->child; v; v = v->next)
+		if (strncmp(v->valuestring, "!node_modules", 13) == 0)
+			return 0;
 	return stage_warn(
 		k,
 		"package.json enters, but none of node_modules: if the workflow imports packages, add \"node_modules/**\"");

@@ -70,7 +70,7 @@ read_names(struct walk *k, struct folder *f)
 
 	while (r == 0) {
 		errno = 0;
-		e = readdir(f->dir);
+		e = readdir(f->dir); /* cppcheck-suppress readdirCalled; the program has one thread */
 		if (!e)
 			break;
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)

@@ -96,7 +96,9 @@ check_variable(struct wr *c, const struct wr_scope *s, const char *name)
 	const struct cJSON *route;
 	int r;
 
-	cJSON_ArrayForEach(route, s->routes) if (sets_variable(route, name)) return 0;
+	for (route = s->routes ? s->routes->child : NULL; route; route = route->next)
+		if (sets_variable(route, name))
+			return 0;
 	r = wr_fail(c, -EPROTO, "no effect of this service sets vars.%s", name);
 	diag_fix(c->d, "set it in some route's \"do\": { \"set\": \"%s\", \"to\": ... }", name);
 	return r;
