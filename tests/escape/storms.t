@@ -43,4 +43,21 @@ is "$(json "$receipt" 'r.outcome.stdout.bytes')" 1 "and what it wrote is what ar
 program grow '"grow"' '"limits": { "output_bytes": 1048576 },'
 is_run failed 1 "a stream that is grown past its limit without being written"
 is "$(json "$receipt" '[r.outcome.exit.ended_by, r.outcome.stdout.bytes]')" '["output limit",1048576]' "is over the limit"
+
+# Without an inner room, as in a container: the run is ended by uid, and the workflow may stop and starve whoever does that.
+if [ "$(id -u)" -eq 0 ] && [ -x "$O/tests/fakehost" ] && unshare -mpniuf true 2>/dev/null; then
+	chmod 711 "$tmp" # the helper is started where it lies, by uid 1000
+	mkdir "$tmp/app"
+	for storm in stop:40 fork:60 parent:40 busy:100; do
+		kind=${storm%:*}
+		out=$(timeout 90 "$O/tests/fakehost" --app "$tmp/app" --env PATH=/usr/bin:/bin --run-ms 1500 --grace-ms 300 --file a:b -- \
+			unshare -mpniuf tests/lib/guestbox.sh "$tmp/app" setpriv --bounding-set=-sys_admin "$guest" run -- \
+			"$tmp/helper" storm "$kind" "${storm#*:}" 2>&1)
+		like "$out" '^EXIT code=-1 signal=9 .*ended_by=run deadline' "no room: a storm of $kind ends at the deadline"
+		like "$out" '^END result=4$' "and the guest comes to its end"
+		is "$(proc marked "storm $kind")" "" "nothing of it survives"
+	done
+else
+	skip "no room" "not root, or no $O/tests/fakehost: make tests"
+fi
 done_testing
