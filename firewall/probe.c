@@ -97,9 +97,8 @@ probe_out(const struct fw_order *o, struct fw_report *r)
 		return;
 	}
 	r->stage = STAGE_SEND;
-	/* NOLINTNEXTLINE(bugprone-branch-clone): one step after the other, each may fail */
 	if (o->by_lo && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0)
-		r->err = errno;
+		r->err = errno; /* NOLINT(bugprone-branch-clone): one step after the other, each may fail */
 	else if (stream)
 		r->err = connect_error(fd, &e, len, o->wait_ms);
 	else if (sendto(fd, data, o->protocol == UDP ? 1 : 8, MSG_NOSIGNAL, &e.any, len) < 0)
