@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,7 +21,7 @@
 
 #define BLOCK_FIRST 0x70000000u /* above the ranges of systemd-nspawn and of useradd, below 2^31 */
 #define BLOCKS 4094u
-#define IDS_FOLDER "/run/agenttwin/ids"
+#define IDS_FOLDER "/run/agenttwin"
 #define TOOL_WAIT_MS 10000
 #define SUBID_FILE_MAX (256u << 10)
 
@@ -96,28 +95,23 @@ hash(const char *s)
 	return h;
 }
 
-/* A block that no living run has.  The lock's descriptor is inherited by the init, so the block stays taken exactly as long
- * as the sandbox lives, also when this program is killed. */
+/* A block that no living run has: one byte of one file for each block, locked by its open file description (fcntl(2), OFD
+ * locks).  The init inherits the descriptor, so the block stays taken exactly as long as the sandbox lives, also when this
+ * program is killed. */
 static uint32_t
 take_block(const char *run_id, int *lock)
 {
 	uint32_t at = hash(run_id) % BLOCKS, i;
-	char path[96];
-	int fd;
+	struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
 	*lock = -1;
-	if ((mkdir("/run/agenttwin", 0700) < 0 && errno != EEXIST) || (mkdir(IDS_FOLDER, 0700) < 0 && errno != EEXIST))
+	if (mkdir(IDS_FOLDER, 0700) < 0 && errno != EEXIST)
 		return at; /* no /run: the hash alone */
-	for (i = 0; i < 64; i++, at = (at + 1) % BLOCKS) {
-		snprintf(path, sizeof(path), IDS_FOLDER "/%u", at);
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd < 0)
-			return at;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			*lock = fd;
-			return at;
-		}
-		close(fd);
+	*lock = open(IDS_FOLDER "/id-blocks", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	for (i = 0; *lock >= 0 && i < BLOCKS; i++, at = (at + 1) % BLOCKS) {
+		byte.l_start = (off_t)at;
+		if (fcntl(*lock, F_OFD_SETLK, &byte) == 0)
+			break;
 	}
 	return at;
 }
