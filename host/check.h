@@ -55,7 +55,8 @@ struct check_facts {
 	bool truncated[8];          /* by enum truncated_what; index 0: the spool */
 	uint64_t operations, unmatched;
 	uint64_t first_unmatched;
-	bool twins_done; /* every final state came */
+	const char *unmatched_text; /* what was asked, the nearest route and the difference; NULL or "" none */
+	bool twins_done;            /* every final state came */
 	/* The final state of a service as a new document, or NULL. */
 	struct cJSON *(*state)(void *arg, size_t service);
 	void *arg;

@@ -235,8 +235,9 @@ check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 		r->held = f->unmatched == 0;
 		if (!r->held)
 			check_rests_on(r, "/operations/%" PRIu64, f->first_unmatched);
-		return check_actual(r, "%" PRIu64 " of %" PRIu64 " operations without a route", f->unmatched,
-				    f->operations);
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " operations without a route%s%s", f->unmatched,
+				    f->operations, f->unmatched > 0 && f->unmatched_text ? ": " : "",
+				    f->unmatched > 0 && f->unmatched_text ? f->unmatched_text : "");
 	case 2:
 		check_rests_on(r, "/integrity/truncated");
 		return within_limits(f, r);

@@ -362,6 +362,19 @@ op_digest(struct evidence_op *o, const cJSON *op)
 		sha256_of(body, strlen(body), o->key);
 }
 
+/* For a person: the request, and what would have had to be different. */
+static void
+tell_unmatched(struct evidence *e, const cJSON *op)
+{
+	const cJSON *request = json_get(op, "request"), *nearest = json_get(op, "nearest");
+	const char *method = json_get_text(request, "method"), *target = json_get_text(request, "target");
+	const char *route = json_get_text(nearest, "route"), *difference = json_get_text(nearest, "difference");
+
+	snprintf(e->unmatched_text, sizeof(e->unmatched_text), "%.16s %.120s%s%.64s%s%.100s", method ? method : "?",
+		 target ? target : "?", route ? "; nearest is " : "", route ? route : "", difference ? ": " : "",
+		 difference ? difference : "");
+}
+
 /* The twins say so themselves, also of what "unmatched": "404" does not excuse, such as a request that cannot be read.
  * Where they do not, a request that they understood must have a route, or be excused. */
 static bool
@@ -406,8 +419,10 @@ take_op(struct evidence *e, const uint8_t *body, size_t len)
 	o->service = (uint8_t)service;
 	op_digest(o, op);
 	if (is_unmatched(e->w->services[service].json, op)) {
-		if (e->unmatched++ == 0)
+		if (e->unmatched++ == 0) {
 			e->first_unmatched = o->n;
+			tell_unmatched(e, op);
+		}
 	}
 	checks_operation(e->checks, o->n, op);
 	cJSON_Delete(op);

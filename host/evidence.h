@@ -65,6 +65,8 @@ struct evidence {
 	size_t ops_len, ops_size;
 	struct evidence_op *ops; /* owned */
 	uint64_t unmatched, first_unmatched;
+	char unmatched_text
+		[320]; /* of the first one: what was asked, the nearest route, the difference; foreign bytes */
 	struct evidence_state *states; /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
 	uint8_t chain[32]; /* over all frames accepted */

@@ -47,6 +47,7 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	out->operations = e->ops_len;
 	out->unmatched = e->unmatched;
 	out->first_unmatched = e->first_unmatched;
+	out->unmatched_text = e->unmatched_text;
 	for (i = 0; i < e->truncated_len; i++)
 		out->truncated[e->truncated[i].what] = true;
 	out->truncated[0] = e->spool->lost != 0;
