@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "guest/build_info.h"
+#include "guest/disasm.h"
 #include "guest/evidence.h"
 #include "guest/filter.h"
 #include "proto/cursor.h"
@@ -51,19 +52,35 @@ digest_of_filter(struct writer *w, enum filter_kind kind, bool allow_unix)
 	json_hex(w, digest, sizeof(digest));
 }
 
-/* build_info's lines "name value" as members. */
+/* build_info's lines "name value" as members; a name that comes again and again becomes one list. */
 static void
 build_members(struct writer *w)
 {
+	const char *open = NULL;
+	size_t open_len = 0;
+
 	for (const char *line = build_info(); *line;) {
 		size_t len = strcspn(line, "\n"), name = strcspn(line, " \n");
+		bool list = strncmp(line, "package ", 8) == 0 || strncmp(line, "pin ", 4) == 0;
 
+		if (open && (!list || open_len != name || memcmp(open, line, name) != 0)) {
+			write_text(w, "]");
+			open = NULL;
+		}
 		write_text(w, ",");
-		json_string(w, line, name);
-		write_text(w, ":");
+		if (!open) {
+			json_string(w, line, name);
+			write_text(w, list ? ":[" : ":");
+		}
+		if (list) {
+			open = line;
+			open_len = name;
+		}
 		json_string(w, name < len ? line + name + 1 : "", name < len ? len - name - 1 : 0);
 		line += len + (line[len] == '\n');
 	}
+	if (open)
+		write_text(w, "]");
 }
 
 int
@@ -105,6 +122,66 @@ audit_summary(bool json)
 		printf("%02x", digest[i]);
 	printf("\n%s", text);
 	return fflush(stdout) == 0 ? 0 : -EIO;
+}
+
+/* One program: a head line with its digest, then its instructions. */
+static void
+filter_text(struct writer *w, const char *name, enum filter_kind kind, enum filter_arch arch, bool allow_unix)
+{
+	static struct filter_program p;
+	uint8_t digest[32];
+	char hex[65];
+
+	if (filter_build(&p, kind, arch, allow_unix) < 0) {
+		w->failed = true;
+		return;
+	}
+	filter_digest(&p, digest);
+	sha256_hex(digest, hex);
+	write_format(w, "# %s, %s: %u instructions, SHA-256 %s\n", name, arch == FILTER_X86_64 ? "x86_64" : "aarch64",
+		     (unsigned)p.len, hex);
+	disasm_write(w, &p, arch);
+}
+
+int
+audit_seccomp(enum filter_arch arch)
+{
+	struct writer w;
+
+	writer_init(&w, paper, sizeof(paper));
+	filter_text(&w, "workflow", FILTER_WORKFLOW, arch, true);
+	filter_text(&w, "workflow without AF_UNIX", FILTER_WORKFLOW, arch, false);
+	filter_text(&w, "twins", FILTER_TWINS, arch, false);
+	return w.failed ? -EMSGSIZE : print(w.at, w.len);
+}
+
+int
+audit_caps(void)
+{
+	/* Where each is made: monitor.c, room.c, bundle.c, arm.c, services.c, spawn.c.  audit.t compares with /proc. */
+	static const char table[] =
+		"# process   user      capabilities  bounding  no_new_privs  filter    mounts\n"
+		"monitor     root      all           all       no            none      the sandbox's\n"
+		"room-init   root      none          none      yes           none      own, fresh /proc, empty /run\n"
+		"writer      workflow  none          none      yes           none      the sandbox's\n"
+		"probe       workflow  none          none      yes           workflow  the sandbox's\n"
+		"killer      workflow  none          none      no            none      the sandbox's\n"
+		"twins       twins     none          none      yes           twins     own, empty /run\n"
+		"workflow    workflow  none          none      yes           workflow  own, fresh /proc, empty /run\n"
+		"# root is uid 0 of the sandbox's user namespace, and its capabilities are those of that namespace.\n"
+		"# Nobody has a supplementary group.  There is a killer only where no inner room can be made.\n"
+		"# With --runtime local all of them are the caller, without filter, and there is no room-init and no probe.\n"
+		"# What the monitor's capabilities are for:\n"
+		"CAP_NET_ADMIN         tables, devices, routes, the log of denied packets\n"
+		"CAP_SYS_ADMIN         the inner room; without it the outer lock stands alone\n"
+		"CAP_SETUID            giving up root in a child\n"
+		"CAP_SETGID            giving up root in a child\n"
+		"CAP_SETPCAP           emptying the bounding set in a child\n"
+		"CAP_KILL              ending the run's processes\n"
+		"CAP_CHOWN             handing the output files and folders to the workflow\n"
+		"CAP_NET_BIND_SERVICE  services on ports below 1024\n";
+
+	return print(table, sizeof(table) - 1);
 }
 
 static bool

@@ -15,10 +15,15 @@ static int
 usage(FILE *to)
 {
 	fputs("usage: agenttwin-guest run [--in FILE]\n"
-	      "       agenttwin-guest audit [--nft [inner|outer] | --json]\n"
+	      "       agenttwin-guest audit [--nft [inner|outer] | --json | --caps]\n"
+	      "       agenttwin-guest audit --seccomp [--arch x86_64|aarch64]\n"
 	      "       agenttwin-guest doctor | --version | --help\n"
 	      "\n"
-	      "  --nft   the rules with their usual parameters, as a script for `nft -f` (default: inner)\n"
+	      "  --nft      the rules with their usual parameters, as a script for `nft -f` (default: inner)\n"
+	      "  --json     version, policy, digests of the filters, what it was built from\n"
+	      "  --seccomp  the system call filters, instruction by instruction (default: of this machine)\n"
+	      "  --arch     those of another machine\n"
+	      "  --caps     which process keeps which powers\n"
 	      "\n"
 	      "Runs one workflow behind a proved boundary.  Started by agenttwin-host; see agenttwin-guest(8).\n",
 	      to);
@@ -36,14 +41,30 @@ cmd_run(int argc, char **argv)
 }
 
 static int
+cmd_audit_seccomp(int argc, char **argv)
+{
+	if (argc == 0)
+		return audit_seccomp(filter_arch_native()) < 0;
+	if (argc != 2 || strcmp(argv[0], "--arch") != 0)
+		return usage(stderr);
+	if (strcmp(argv[1], "x86_64") == 0)
+		return audit_seccomp(FILTER_X86_64) < 0;
+	return strcmp(argv[1], "aarch64") == 0 ? audit_seccomp(FILTER_AARCH64) < 0 : usage(stderr);
+}
+
+static int
 cmd_audit(int argc, char **argv)
 {
 	const char *option = argc > 0 ? argv[0] : NULL, *lock = argc > 1 ? argv[1] : "inner";
 
 	if (!option)
 		return audit_summary(false) < 0;
+	if (strcmp(option, "--seccomp") == 0)
+		return cmd_audit_seccomp(argc - 1, argv + 1);
 	if (argc == 1 && strcmp(option, "--json") == 0)
 		return audit_summary(true) < 0;
+	if (argc == 1 && strcmp(option, "--caps") == 0)
+		return audit_caps() < 0;
 	if (argc > 2 || strcmp(option, "--nft") != 0)
 		return usage(stderr);
 	if (strcmp(lock, "inner") == 0)

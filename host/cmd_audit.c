@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * cmd_audit.c - agenttwin-host audit: what would be enforced, in text and digests, without running anything. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,16 +18,21 @@ extern const uint8_t guest_image_end[];
 
 #define STATUS_USAGE 2
 #define STATUS_FAILED 1
+#define GUEST_OPTIONS 3 /* --seccomp --arch ARCH */
 
 static int
 usage(FILE *to)
 {
-	fputs("usage: agenttwin-host audit [--nft [inner|outer] | --filter | --json]\n"
+	fputs("usage: agenttwin-host audit [--nft [inner|outer] | --filter | --json | --caps]\n"
+	      "       agenttwin-host audit --seccomp [--arch x86_64|aarch64]\n"
 	      "\n"
 	      "Prints the policy that every run is checked against, and digests of it and of the guest.\n"
 	      "  --nft     the rules with their usual parameters, as a script for `nft -f` (default: inner)\n"
 	      "  --filter  what the guest says of itself: policy, syscall filter and build\n"
-	      "  --json    the same as JSON, with the digests of the filters\n",
+	      "  --json    the same as JSON, with the digests of the filters\n"
+	      "  --seccomp the system call filters, instruction by instruction (default: of this machine)\n"
+	      "  --arch    those of another machine\n"
+	      "  --caps    which process inside keeps which powers\n",
 	      to);
 	return to == stdout ? 0 : STATUS_USAGE;
 }
@@ -91,15 +97,17 @@ full:
 
 /* Becomes the embedded guest, from memory: nothing is left on disk, and what speaks is what would be sent. */
 static int
-audit_guest(char *option)
+audit_guest(char **options)
 {
 	static char name[] = "agenttwin-guest", command[] = "audit";
-	char *arguments[] = { name, command, option, NULL };
+	char *arguments[2 + GUEST_OPTIONS + 1] = { name, command };
 	char *environment[] = { NULL };
 	size_t len = (size_t)(guest_image_end - guest_image), at = 0;
 	ssize_t n;
 	int fd;
 
+	for (unsigned i = 0; i < GUEST_OPTIONS && options[i]; i++)
+		arguments[2 + i] = options[i];
 	fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0) {
 		log_line(LOG_LEVEL_ERROR, "audit: making a memory file for the guest failed: %s", strerror(errno));
@@ -120,11 +128,18 @@ audit_guest(char *option)
 	return STATUS_FAILED;
 }
 
+static bool
+is_arch(const char *name)
+{
+	return strcmp(name, "x86_64") == 0 || strcmp(name, "aarch64") == 0;
+}
+
 /* see cmd.h */
 int
 cmd_audit(int argc, char **argv)
 {
-	static char json[] = "--json";
+	static char *none[] = { NULL };
+	static const char *const forwarded[] = { "--json", "--caps", "--seccomp" };
 	const char *option = argc > 1 ? argv[1] : NULL;
 
 	if (!option)
@@ -134,11 +149,14 @@ cmd_audit(int argc, char **argv)
 			return audit_nft(FW_INNER);
 		return argc == 3 && strcmp(argv[2], "outer") == 0 ? audit_nft(FW_OUTER) : usage(stderr);
 	}
+	if (argc == 4 && strcmp(option, "--seccomp") == 0 && strcmp(argv[2], "--arch") == 0 && is_arch(argv[3]))
+		return audit_guest(argv + 1);
 	if (argc != 2)
 		return usage(stderr);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		if (strcmp(option, forwarded[i]) == 0)
+			return audit_guest(argv + 1);
 	if (strcmp(option, "--filter") == 0)
-		return audit_guest(NULL);
-	if (strcmp(option, "--json") == 0)
-		return audit_guest(json);
+		return audit_guest(none);
 	return usage(strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0 ? stdout : stderr);
 }
