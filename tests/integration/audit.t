@@ -90,7 +90,8 @@ powers() {
 said() { awk -v name="$1" '$1 == name { print $3, $4, $5, $6 }' "$tmp/caps"; }
 workflow=$(proc marked "$mark" | while read -r p; do [ "$(cat "/proc/$p/comm")" = agenttwin-host ] || echo "$p"; done | tail -n 1)
 monitor=$(field "$workflow" PPid)
-twins= init=
+twins=''
+init=''
 for p in $(cat "/proc/$monitor/task/$monitor/children"); do
 	if [ "$p" = "$workflow" ]; then continue; fi
 	if [ "$(field "$p" Seccomp)" = 2 ]; then twins=$p; else init=$p; fi
