@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * nl.c - see nl.h.  Runs as root of the network namespace.  The only peer is the kernel: datagrams whose sender is not
- * port 0 are thrown away, lengths are checked by libmnl before anything is read. */
+ * port 0 are thrown away, lengths are checked before anything is read. */
 #include "firewall/nl.h"
 
 #include <arpa/inet.h>
@@ -209,6 +209,12 @@ fw_attr_is(const struct fw_attr *a, const char *s)
 	return a->len == len + 1 && memcmp(a->data, s, len + 1) == 0;
 }
 
+bool
+fw_nl_ok(const struct nlmsghdr *h, int len)
+{
+	return len >= (int)sizeof(*h) && h->nlmsg_len >= sizeof(*h) && h->nlmsg_len <= (unsigned)len;
+}
+
 static int64_t
 now_ms(void)
 {
@@ -317,8 +323,7 @@ read_answers(struct fw_nl *n, uint32_t last_seq, bool one_answer, fw_nl_fn *fn, 
 		}
 		if (len < 0)
 			return len;
-		for (h = (const struct nlmsghdr *)(const void *)n->rx; mnl_nlmsg_ok(h, len);
-		     h = mnl_nlmsg_next(h, &len)) {
+		for (h = (const struct nlmsghdr *)(const void *)n->rx; fw_nl_ok(h, len); h = mnl_nlmsg_next(h, &len)) {
 			r = take(n, h, last_seq, one_answer, fn, ack, arg);
 			if (r != 0)
 				return r < 0 ? r : 0;

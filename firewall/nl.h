@@ -58,6 +58,9 @@ int fw_nl_talk(struct fw_nl *n, fw_nl_fn *fn, fw_nl_ack_fn *ack, void *arg)
  * (count as lost); other -errno. */
 int fw_nl_receive(int fd, uint8_t *buf, size_t size) __attribute__((warn_unused_result, nonnull));
 
+/* Is a whole message at h, len bytes being left?  As mnl_nlmsg_ok, which takes lengths above INT_MAX for negative ones. */
+bool fw_nl_ok(const struct nlmsghdr *h, int len) __attribute__((nonnull));
+
 /* Attributes, one after another; every length is checked. */
 struct fw_attrs {
 	const uint8_t *at;

@@ -413,6 +413,7 @@ fw_readback(struct fw_lock *l, const char *step, uint32_t *generation, uint64_t 
 	struct reading x;
 	uint32_t before, after;
 	int r = -EINTR;
+	bool cut;
 
 	/* Others may change tables of theirs meanwhile: what was read then is not one state, so it is read again. */
 	for (int tries = 0; tries < 8; tries++) {
@@ -422,11 +423,12 @@ fw_readback(struct fw_lock *l, const char *step, uint32_t *generation, uint64_t 
 		r = read_all(&x);
 		if (r < 0 && r != -EINTR && r != -ENOENT) /* ENOENT: our table was deleted between two dumps */
 			return fw_fail(f, step, -r, "reading the ruleset back failed");
+		cut = r == -EINTR; /* such a reading proves nothing, whatever the generation says */
 		if (r == -ENOENT)
 			differ(&x, "the table is gone");
 		if ((r = fw_generation(l, &after)) < 0)
 			return fw_fail(f, step, -r, "reading the ruleset's generation failed");
-		if (before != after)
+		if (before != after || cut)
 			continue;
 		if (x.differs) {
 			(void)fw_fail(f, step, 0, "the firewall is not what was installed: %s", x.problem);

@@ -113,8 +113,7 @@ drain_changes(struct fw_lock *l, struct changes *c)
 		}
 		if (len < 0)
 			return len;
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
-		     h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; fw_nl_ok(h, len); h = mnl_nlmsg_next(h, &len))
 			take_change(c, h);
 	}
 }
@@ -176,8 +175,7 @@ watch_routes(struct fw_lock *l, struct fw_failure *f)
 		}
 		if (len < 0)
 			return fw_fail(f, "watch", -len, "reading changes of addresses and routes failed");
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
-		     h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; fw_nl_ok(h, len); h = mnl_nlmsg_next(h, &len))
 			changes += h->nlmsg_type >= RTM_BASE && !fw_net_is_harmless(l, h);
 	}
 	l->route_changes += changes;
@@ -290,8 +288,7 @@ fw_lock_denied(struct fw_lock *l)
 			l->denied_lossy = true; /* the totals do not suffer */
 			return len;
 		}
-		for (h = (const struct nlmsghdr *)(const void *)l->space; mnl_nlmsg_ok(h, len);
-		     h = mnl_nlmsg_next(h, &len))
+		for (h = (const struct nlmsghdr *)(const void *)l->space; fw_nl_ok(h, len); h = mnl_nlmsg_next(h, &len))
 			changed += take_record(l, h, now);
 	}
 	return changed;

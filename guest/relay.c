@@ -146,8 +146,8 @@ check_record(struct relay *r, const struct row *row, uint8_t flags, const uint8_
 	return 0;
 }
 
-static int
-take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
+int
+relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
 {
 	const uint8_t *body = packet + 2;
 	const struct row *row = NULL;
@@ -205,7 +205,7 @@ relay_pump(struct relay *r, struct outbox *o)
 						      : fail(r, -EPIPE, "the twins ended before their work was done");
 		if ((size_t)n == sizeof(packet))
 			return fail(r, -EMSGSIZE, "the twins sent a packet that is too long");
-		e = take(r, o, packet, (size_t)n);
+		e = relay_take(r, o, packet, (size_t)n);
 		if (e < 0)
 			return e;
 		taken++;

@@ -27,6 +27,9 @@ void relay_init(struct relay *r, int fd, const void *config, size_t len) __attri
 /* Sends what is due to the twins and takes what has come while the outbox has room.  Returns records taken, or -errno with
  * r->problem: -EPROTO a record that may not come, -EPIPE the twins are gone, -ECANCELED they said that they cannot go on. */
 int relay_pump(struct relay *r, struct outbox *o) __attribute__((warn_unused_result, nonnull));
+/* What the pump does with one packet of len bytes: 0, or -errno with r->problem.  The outbox has room. */
+int relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
+	__attribute__((warn_unused_result, nonnull));
 bool relay_wants_write(const struct relay *r) __attribute__((nonnull));
 /* The workflow is dead: ask for the final state. */
 void relay_finish(struct relay *r) __attribute__((nonnull));
