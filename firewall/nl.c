@@ -19,6 +19,7 @@
 
 #include "firewall/fw.h"
 
+#define MAX_ERRNO 4095
 #define RX_SIZE 32768u /* the kernel's dumps never use more in one datagram */
 
 int
@@ -245,6 +246,13 @@ fw_nl_receive(int fd, uint8_t *buf, size_t size)
 	}
 }
 
+/* The kernel's -errno; what cannot be one is no answer. */
+static int
+errno_of(int value)
+{
+	return value >= -MAX_ERRNO && value <= 0 ? value : -EPROTO;
+}
+
 static int
 send_all(struct fw_nl *n)
 {
@@ -278,7 +286,7 @@ take(struct fw_nl *n, const struct nlmsghdr *h, uint32_t last_seq, bool one_answ
 		if (mnl_nlmsg_get_payload_len(h) >= sizeof(int)) {
 			memcpy(&r, mnl_nlmsg_get_payload(h), sizeof(r));
 			if (r < 0)
-				return r;
+				return errno_of(r);
 		}
 		return n->disturbed ? -EINTR : is_last;
 	}
@@ -287,11 +295,11 @@ take(struct fw_nl *n, const struct nlmsghdr *h, uint32_t last_seq, bool one_answ
 			return -EPROTO;
 		e = mnl_nlmsg_get_payload(h);
 		if (ack) {
-			if ((r = ack(arg, index, -e->error)) < 0)
+			if ((r = ack(arg, index, -errno_of(e->error))) < 0)
 				return r;
 		} else if (e->error != 0) {
 			n->failed = index;
-			return e->error < 0 ? e->error : -EPROTO;
+			return errno_of(e->error);
 		}
 		return is_last;
 	}

@@ -15,7 +15,7 @@ for name in "$@"; do
 	kept=$O/fuzz-artifacts/$name
 	log=$O/fuzz-long-$name.log
 	mkdir -p "$new" "$kept"
-	nice -n 10 "$O/tests/fuzz/$name" -runs="$runs" -max_total_time="$seconds" -max_len=256 -timeout=10 -rss_limit_mb=1024 \
+	nice -n 10 "$O/tests/fuzz/$name" -runs="$runs" -max_total_time="$seconds" -max_len="${MAX_LEN:-256}" -timeout=10 -rss_limit_mb=1024 \
 		-malloc_limit_mb=512 -print_final_stats=1 -artifact_prefix="$kept/" "$new" "$corpus" >"$log" 2>&1
 	status=$?
 	done=$(sed -nE 's/^stat::number_of_executed_units: *//p' "$log")
