@@ -131,7 +131,7 @@ GCC_LIB = $(shell dirname "$$(gcc -print-file-name=crtbeginS.o)")
 GUEST_A = $(O)/guest/guest.a $(O)/guest/firewall.a $(O)/guest/proto.a $(O)/guest/foreign.a
 # $1: more objects and flags
 guest_link = $(MUSL_CC) -static -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now,-z,noexecstack \
-		-Wl,--gc-sections,--build-id=none -o $@ $(MUSL_LIB)/rcrt1.o $(MUSL_LIB)/crti.o $(GCC_LIB)/crtbeginS.o $1 \
+		-Wl,--gc-sections,--build-id=none,-Map=$@.map -o $@ $(MUSL_LIB)/rcrt1.o $(MUSL_LIB)/crti.o $(GCC_LIB)/crtbeginS.o $1 \
 		-Wl,--whole-archive $(O)/guest/guest.a -Wl,--no-whole-archive $(O)/guest/firewall.a $(O)/guest/proto.a \
 		$(O)/guest/foreign.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a $(GCC_LIB)/crtendS.o $(MUSL_LIB)/crtn.o
 $(O)/agenttwin-guest.debug: $(GUEST_A)
@@ -149,7 +149,7 @@ $(O)/host/guest-image.o: $(O)/agenttwin-guest host/guest-image.S
 HOST_LINK = -pie -Wl,-z,relro,-z,now,-z,noexecstack
 HOST_A = $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a
 # $1: the object that holds the guest
-host_link = $(CC) $(HOST_LINK) -o $@ $1 -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
+host_link = $(CC) $(HOST_LINK) -Wl,-Map=$@.map -o $@ $1 -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
 		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a
 $(O)/agenttwin-host: $(HOST_A) $(O)/host/guest-image.o
 	$(call say,LINK,$@)
@@ -275,6 +275,21 @@ demo:
 	$(Q)sh .ci/demo templates/worlds/refund-agent
 format:
 	clang-format -i $(wildcard proto/*.[ch] firewall/*.[ch] guest/*.[ch] host/*.[ch] tests/*/*.[ch])
+# reproduce: two builds of the guest in two folders, compared with each other and with the one in $(O).  hardening: how both
+# programs are hardened, as a table.  sbom: CycloneDX lists of what is linked in.
+.PHONY: reproduce hardening sbom
+reproduce: $(O)/agenttwin-guest
+	+$(Q)MAKE='$(MAKE)' sh .ci/reproduce
+hardening: all
+	$(Q)sh .ci/hardening
+# What the linker put into each program, from its map; the guest is inside the host.
+sbom: $(O)/agenttwin-guest.cdx.json $(O)/agenttwin-host.cdx.json
+$(O)/agenttwin-guest.cdx.json: $(O)/agenttwin-guest .ci/sbom
+	$(call say,SBOM,$@)
+	$(Q)perl .ci/sbom agenttwin-guest $(VERSION) $(O)/agenttwin-guest $(O)/agenttwin-guest.debug.map >$@
+$(O)/agenttwin-host.cdx.json: $(O)/agenttwin-host .ci/sbom
+	$(call say,SBOM,$@)
+	$(Q)perl .ci/sbom agenttwin-host $(VERSION) $(O)/agenttwin-host $(O)/agenttwin-host.map agenttwin-guest $(O)/agenttwin-guest >$@
 
 # ---- installing -------------------------------------------------------------------------------------------------------
 INSTALL = install
