@@ -110,4 +110,20 @@ is "$(json "$receipt" 'r.boundary.drop.filter_sha256')" \
 is "$(json "$receipt" 'r.boundary.drop.filter_twins_sha256')" "$(head_digest twins)" "and the twins'"
 is "$(json "$receipt" 'r.boundary.policy.sha256')" "$(json "$tmp/audit.json" 'r.policy.sha256')" "and the policy"
 is "$(json "$receipt" 'r.runtime.guest.sha256')" "$(json "$tmp/audit.json" 'r.guest.sha256')" "and the guest"
+
+# ---- what docs/auditing.md tells to do ----
+if ! command -v jq >/dev/null; then
+	skip "the commands of docs/auditing.md" "jq is not installed"
+	done_testing
+fi
+"$host" run --receipt "$tmp/r.json" templates/worlds/refund-agent >"$tmp/out" 2>&1
+is "$?" 0 "the example passes" || diag "$(cat "$tmp/out")"
+# page START END: the command between these lines, inclusive, and what the page says that it prints
+page() { awk -v start="$1" -v end="$2" 'index($0, start) == 1 { on = 1 } on { print } on && index($0, end) { exit }' docs/auditing.md; }
+printed() { awk -v start="$1" 'index($0, start) == 1 { on = 1 } on && /^→ / { sub(/^→ /, ""); print; exit }' docs/auditing.md; }
+for start in "jq -n --slurpfile" "jq -e '.boundary"; do
+	case $start in *slurpfile) end=' -c' ;; *) end="' r.json" ;; esac
+	page "$start" "$end" >"$tmp/command"
+	is "$(cd "$tmp" && sh "$tmp/command" 2>&1)" "$(printed "$start")" "docs/auditing.md: $start"
+done
 done_testing
