@@ -5,6 +5,7 @@
 # make check      format, analyzers, include direction, ELF shape, man pages, reproducibility
 # make fuzz T=60  every fuzz target for T seconds       make bench     ratios against peers
 # make test-long  the long forms                        make escape    the escape suite alone
+# make fuzz-long  the closing run of root's parsers     make compat    packages of npm, a table of what works
 # make install    DESTDIR= PREFIX=/usr/local            make uninstall, make format, make clean
 # Everything built lies below $(O).  V=1 shows the commands.  All paths are relative: the checkout may lie in a folder
 # whose name has spaces.
@@ -67,7 +68,7 @@ host_room = $(patsubst %.c,$(O)/host/%.o,$(call src,$1))
 san_room = $(patsubst %.c,$(O)/san/%.o,$(call src,$1))
 
 all: $(O)/agenttwin-guest $(O)/agenttwin-host
-.PHONY: all demo test tests test-long check fuzz bench escape install uninstall clean format force
+.PHONY: all demo test tests test-long check fuzz fuzz-long compat bench escape install uninstall clean format force
 
 $(D)/info.txt: .ci/fetch-deps
 	$(call say,DEPS,libmnl libnftnl cJSON)
@@ -238,6 +239,14 @@ $(O)/npm-agent.stamp: $(NPM_AGENT)/package.json $(NPM_AGENT)/package-lock.json
 	$(Q)cd $(NPM_AGENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	$(Q)touch $@
 
+# The packages of the compatibility table, likewise.
+COMPAT = tests/compat/packages
+$(O)/compat.stamp: $(COMPAT)/package.json $(COMPAT)/package-lock.json
+	$(call say,NPM,$(COMPAT))
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(COMPAT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)touch $@
+
 # The packages come first, so what is built from them is made by a second make; it builds in parallel unless told how.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
@@ -262,10 +271,20 @@ test-long:
 fuzz:
 	$(Q)sh .ci/packages test
 	+$(Q)if sh .ci/fuzz --can; then $(sub_make) $(FUZZ:%=$(O)/tests/fuzz/%) && sh .ci/fuzz $(T) $(FUZZ); fi
+# The parsers that stand between root and bytes of others, each ten million times.
+FUZZ_LONG = $(filter fuzz_readback fuzz_nflog fuzz_relay fuzz_dns,$(FUZZ))
+RUNS ?= 10000000
+fuzz-long:
+	$(Q)sh .ci/packages test
+	+$(Q)if sh .ci/fuzz --can; then $(sub_make) $(FUZZ_LONG:%=$(O)/tests/fuzz/%) && sh tests/fuzz/long.sh $(RUNS) 3600 $(FUZZ_LONG); fi
 check:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) all
 	$(Q)AGENTTWIN_TEST_TIMEOUT=3600 perl tests/run -v -- .ci/check
+compat:
+	$(Q)sh .ci/packages test
+	+$(Q)$(sub_make) all $(O)/compat.stamp
+	$(Q)bash tests/compat/run.sh
 bench:
 	+$(Q)$(sub_make) all $(O)/tests/fwbench
 	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
