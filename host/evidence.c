@@ -103,7 +103,7 @@ take_output(struct evidence *e, struct evidence_stream *s, enum check_kind kind,
 
 	if (e->have_exit)
 		return bad(e, "guest sent output after EXIT");
-	digest_add(&s->raw, data, len);
+	sha256_add(&s->raw, data, len);
 	s->bytes += len;
 	if (s->bytes > e->w->limits.output_bytes)
 		return bad(e, "guest sent more %s than output_bytes allows", s->event);
@@ -117,7 +117,7 @@ take_output(struct evidence *e, struct evidence_stream *s, enum check_kind kind,
 static int
 stream_init(struct evidence *e, struct evidence_stream *s, const char *event)
 {
-	digest_init(&s->raw);
+	sha256_init(&s->raw);
 	s->owner = e;
 	s->event = event;
 	return redact_stream_init(&s->redact, NULL, redacted, s);
@@ -559,7 +559,7 @@ stream_is_whole(struct evidence *e, struct evidence_stream *s, uint64_t wrote, c
 	uint8_t own[32];
 	size_t i;
 
-	digest_get(&s->raw, own);
+	sha256_get(&s->raw, own);
 	if (memcmp(own, sent, 32) != 0) {
 		bad(e, "%s is not whole: what arrived has another digest than EXIT states", s->event);
 		return false;

@@ -28,7 +28,7 @@ struct evidence_op { /* what is kept of an operation; its text is in the spool *
 	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
 };
 struct evidence_stream {
-	struct digest raw;
+	struct sha256 raw;
 	uint64_t bytes;
 	struct redact_stream redact; /* its sink fills tail and spool */
 	uint8_t tail[EVIDENCE_TAIL];

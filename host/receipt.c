@@ -151,7 +151,7 @@ stream(struct emit *e, const char *name, const struct evidence *ev, const struct
 	/* A tail that starts in the middle of a character would show a replacement for each of its last bytes. */
 	for (i = 0; s->tail_total > len && i < 3 && i < len && (tail[i] & 0xc0) == 0x80; i++)
 		;
-	digest_get(&s->raw, digest);
+	sha256_get(&s->raw, digest);
 	emit_open(e, name, '{');
 	emit_hex(e, "sha256", digest);
 	emit_u64(e, "bytes", s->bytes);

@@ -277,7 +277,7 @@ pattern_at(const struct redact *r, const uint8_t *at, size_t left)
 {
 	size_t i;
 
-	if (left > 1 && !(r->first[(at[0] << 5) | (at[1] >> 3)] & (1u << (at[1] & 7))))
+	if (left == 0 || (left > 1 && !(r->first[(at[0] << 5) | (at[1] >> 3)] & (1u << (at[1] & 7)))))
 		return NULL;
 	for (i = 0; i < r->len; i++)
 		if (r->patterns[i].len <= left && r->patterns[i].bytes[0] == at[0] &&

@@ -55,9 +55,9 @@ put(void *arg, const void *data, size_t len)
 
 	if (s->error)
 		return s->error;
-	digest_add(&s->line, data, len);
+	sha256_add(&s->line, data, len);
 	if (s->in_value)
-		digest_add(&s->value, data, len);
+		sha256_add(&s->value, data, len);
 	s->bytes += len;
 	while (len) {
 		if (s->have == sizeof(s->buf) && spool_flush(s) < 0)
@@ -86,8 +86,8 @@ line_start(struct spool *s, const char *event, uint64_t t_ms, const char *key, s
 		s->lost++;
 		return -ENOSPC;
 	}
-	digest_init(&s->line);
-	digest_add(&s->line, s->chain, sizeof(s->chain));
+	sha256_init(&s->line);
+	sha256_add(&s->line, s->chain, sizeof(s->chain));
 	n = snprintf(head, sizeof(head), "{\"event\":\"%s\",\"t_ms\":%" PRIu64 ",\"%s\":", event, t_ms, key);
 	return put(s, head, (size_t)n);
 }
@@ -99,7 +99,7 @@ line_end(struct spool *s)
 
 	if (r < 0)
 		return r;
-	digest_get(&s->line, s->chain);
+	sha256_get(&s->line, s->chain);
 	s->records++;
 	return 0;
 }
@@ -115,7 +115,7 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 		return r;
 	offset = s->bytes;
 	if (place)
-		digest_init(&s->value);
+		sha256_init(&s->value);
 	s->in_value = place != NULL;
 	r = redact_whole(s->redact, json, len, put, s);
 	s->in_value = false;
@@ -126,7 +126,7 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 	if (place) {
 		place->offset = offset;
 		place->len = s->bytes - offset;
-		digest_get(&s->value, place->digest);
+		sha256_get(&s->value, place->digest);
 	}
 	return line_end(s);
 }
@@ -178,7 +178,7 @@ int
 spool_read(struct spool *s, const struct spool_place *place, char **out)
 {
 	uint8_t digest[32];
-	struct digest value;
+	struct sha256 value;
 	uint64_t done = 0;
 	ssize_t n;
 	char *p;
@@ -203,9 +203,9 @@ spool_read(struct spool *s, const struct spool_place *place, char **out)
 		done += (uint64_t)n;
 	}
 	/* Where there is no boundary the workflow could have written there too. */
-	digest_init(&value);
-	digest_add(&value, p, (size_t)done);
-	digest_get(&value, digest);
+	sha256_init(&value);
+	sha256_add(&value, p, (size_t)done);
+	sha256_get(&value, digest);
 	if (memcmp(digest, place->digest, sizeof(digest)) != 0) {
 		free(p);
 		return -EBADMSG;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/digest.h"
+#include "proto/sha256.h"
 #include "host/redact.h"
 #include "proto/frame.h"
 
@@ -27,8 +27,8 @@ struct spool {
 	uint64_t max;                  /* SPOOL_BYTES_MAX, less in tests */
 	uint8_t chain[32];
 	int error;                 /* the first -errno of a write: sticks, the run is an error */
-	struct digest line;        /* private: of the line being written */
-	struct digest value;       /* private: of the value within it */
+	struct sha256 line;        /* private: of the line being written */
+	struct sha256 value;       /* private: of the value within it */
 	bool in_value;             /* private */
 	size_t have;               /* private */
 	uint8_t buf[SPOOL_BUFFER]; /* private */
