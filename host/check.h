@@ -55,8 +55,10 @@ struct check_facts {
 	bool truncated[8];          /* by enum truncated_what; index 0: the spool */
 	uint64_t operations, unmatched;
 	uint64_t first_unmatched;
-	const char *unmatched_text; /* what was asked, the nearest route and the difference; NULL or "" none */
-	bool twins_done;            /* every final state came */
+	const char *unmatched_text;          /* what was asked, the nearest route and the difference; NULL or "" none */
+	uint64_t names_refused;              /* queries of the workflow that the DNS stub refused */
+	const char *first_name, *first_type; /* of those; NULL none */
+	bool twins_done;                     /* every final state came */
 	/* The final state of a service as a new document, or NULL. */
 	struct cJSON *(*state)(void *arg, size_t service);
 	void *arg;

@@ -155,39 +155,63 @@ check_state_finish(const struct world_check *def, const struct world *w, const s
 	return rc;
 }
 
+/* What was denied, for a person. */
+static int
+egress_actual(const struct check_facts *f, uint64_t workflow, uint64_t twins, struct check_result *r)
+{
+	const cJSON *rows = json_get(f->denied, "rows"), *row = rows ? rows->child : NULL;
+	char first[160] = "", name[360] = "", more[40] = "";
+	uint64_t port = 0;
+
+	if (row && !r->held && workflow + twins > 0) {
+		json_get_u64(row, "port", 65535, &port);
+		snprintf(first, sizeof(first), "; first: %.20s to %.60s port %u",
+			 json_get_text(row, "protocol") ? json_get_text(row, "protocol") : "?",
+			 json_get_text(row, "destination") ? json_get_text(row, "destination") : "?", (unsigned)port);
+	}
+	if (f->names_refused > 1)
+		snprintf(more, sizeof(more), ", and %" PRIu64 " more", f->names_refused - 1);
+	if (f->names_refused)
+		snprintf(name, sizeof(name), "asked for %.253s (%.30s), refused%s", f->first_name ? f->first_name : "?",
+			 f->first_type ? f->first_type : "?", more);
+	if (f->names_refused && workflow == 0 && twins == 0)
+		return check_actual(r, "%s", name);
+	return check_actual(r, "%s%s%" PRIu64 " of the workflow, %" PRIu64 " of the twins%s", name, *name ? "; " : "",
+			    workflow, twins, first);
+}
+
 int
 check_egress_finish(const struct check_facts *f, struct check_result *r)
 {
 	const cJSON *total = json_get(f->denied, "total"), *row;
 	const char *owner;
-	uint64_t workflow, twins, port;
+	uint64_t workflow, twins;
 	int rc;
 
-	if ((rc = check_expected(r, "no packet of the workflow or the twins was denied")) < 0)
+	if ((rc = check_expected(r, "no packet of the workflow or the twins was denied, no name refused")) < 0)
 		return rc;
 	check_rests_on(r, "/boundary/denied_egress");
+	check_rests_on(r, "/boundary/refused_names");
 	if (!f->sandbox)
 		return check_actual(r, "cannot be judged without a boundary");
 	if (!json_get_u64(total, "workflow", UINT64_MAX, &workflow) ||
 	    !json_get_u64(total, "twins", UINT64_MAX, &twins))
 		return check_actual(r, "no count of denied packets was recorded");
-	r->held = workflow == 0 && twins == 0;
+	r->held = workflow == 0 && twins == 0 && f->names_refused == 0;
 	cJSON_ArrayForEach(row, json_get(f->denied, "rows"))
 	{
 		owner = json_get_text(row, "owner");
-		if (r->held && (!owner || strcmp(owner, "workflow") == 0 || strcmp(owner, "twins") == 0)) {
+		if (workflow == 0 && twins == 0 &&
+		    (!owner || strcmp(owner, "workflow") == 0 || strcmp(owner, "twins") == 0)) {
 			r->held = false;
 			return check_actual(r, "a denied packet is listed that the totals do not count");
 		}
 	}
-	row = json_get(f->denied, "rows") ? json_get(f->denied, "rows")->child : NULL;
-	if (!r->held && row)
-		return check_actual(
-			r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins; first: %.20s to %.60s port %u",
-			workflow, twins, json_get_text(row, "protocol") ? json_get_text(row, "protocol") : "?",
-			json_get_text(row, "destination") ? json_get_text(row, "destination") : "?",
-			json_get_u64(row, "port", 65535, &port) ? (unsigned)port : 0u);
-	return check_actual(r, "%" PRIu64 " of the workflow, %" PRIu64 " of the twins", workflow, twins);
+	if (r->held && f->truncated[TRUNCATED_OPERATIONS]) {
+		r->held = false;
+		return check_actual(r, "the operations are not whole: a refused name may be missing");
+	}
+	return egress_actual(f, workflow, twins, r);
 }
 
 static int

@@ -165,6 +165,7 @@ evidence_wipe(struct evidence *e)
 	redact_stream_wipe(&e->out.redact);
 	redact_stream_wipe(&e->err.redact);
 	free(e->ops);
+	evidence_names_wipe(&e->names);
 	free(e->states);
 	if (e->record)
 		explicit_bzero(e->record, e->record_size);
@@ -393,6 +394,32 @@ is_unmatched(const cJSON *service, const cJSON *op)
 }
 
 static int
+take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
+{
+	op_digest(o, op);
+	if (is_unmatched(e->w->services[o->service].json, op)) {
+		if (e->unmatched++ == 0) {
+			e->first_unmatched = o->n;
+			tell_unmatched(e, op);
+		}
+	}
+	checks_operation(e->checks, o->n, op);
+	return 0;
+}
+
+/* A name is no call: `calls`, `never` and no-unmatched do not see it, no-egress does. */
+static int
+take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
+{
+	if (!e->sandbox)
+		return bad(e, "guest sent OP of kind dns where there is no DNS stub");
+	if (evidence_names_add(&e->names, op, e->t_ms, o->content) < 0)
+		return bad(e, "no memory for a name");
+	memcpy(o->key, o->content, sizeof(o->key));
+	return 0;
+}
+
+static int
 take_op(struct evidence *e, const uint8_t *body, size_t len)
 {
 	struct evidence_op *o;
@@ -417,15 +444,10 @@ take_op(struct evidence *e, const uint8_t *body, size_t len)
 		return r;
 	o->n = (uint32_t)e->ops_len;
 	o->service = (uint8_t)service;
-	op_digest(o, op);
-	if (is_unmatched(e->w->services[service].json, op)) {
-		if (e->unmatched++ == 0) {
-			e->first_unmatched = o->n;
-			tell_unmatched(e, op);
-		}
-	}
-	checks_operation(e->checks, o->n, op);
+	r = service == EVIDENCE_DNS ? take_name(e, o, op) : take_call(e, o, op);
 	cJSON_Delete(op);
+	if (r < 0)
+		return r;
 	e->ops_len++;
 	return keep(e, "operation", "op", body, len, &o->place, NULL);
 }

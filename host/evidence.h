@@ -18,14 +18,28 @@ struct cJSON;
 
 #define EVIDENCE_TAIL 8192u /* bytes of output kept for the receipt, redacted */
 #define EVIDENCE_TRUNCATED_MAX 16u
+#define EVIDENCE_NAMES_MAX 1000u       /* refused names that are listed; of more only the number is kept */
+#define EVIDENCE_DNS PLAN_SERVICES_MAX /* stands for a service's index: the DNS stub */
 
 struct evidence_op { /* what is kept of an operation; its text is in the spool */
 	struct spool_place place;
 	const char *route; /* borrowed from the world, "" none */
 	uint32_t n;
-	uint8_t service;
-	uint8_t key[32];     /* SHA-256 of the idempotency key, or the body's digest */
+	uint8_t service;     /* or EVIDENCE_DNS */
+	uint8_t key[32];     /* SHA-256 of the idempotency key, or the body's digest; of a name its content */
 	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
+};
+struct evidence_name {     /* that was asked of the DNS stub and refused; the same in any case is one */
+	char *name, *type; /* owned; as it was asked first */
+	uint64_t count, first_ms, last_ms;
+	uint64_t hash; /* private */
+};
+struct evidence_names {
+	size_t len;
+	struct evidence_name *list; /* owned, in the order in which they were asked first */
+	uint64_t asked;             /* queries, answered or refused */
+	uint64_t refused;           /* queries */
+	uint64_t unlisted;          /* of those */
 };
 struct evidence_stream {
 	struct sha256 raw;
@@ -67,6 +81,7 @@ struct evidence {
 	uint64_t unmatched, first_unmatched;
 	char unmatched_text
 		[320]; /* of the first one: what was asked, the nearest route, the difference; foreign bytes */
+	struct evidence_names names;
 	struct evidence_state *states; /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
 	uint8_t chain[32]; /* over all frames accepted */
@@ -95,10 +110,19 @@ struct cJSON *evidence_state_doc(struct evidence *e, unsigned phase, size_t serv
 void evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65]) __attribute__((nonnull));
 void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((nonnull));
 
+/* One name of a validated operation, at t_ms of the run: counted, listed when it was refused; content gets what the
+ * fingerprint takes of it.  0 or -ENOMEM. */
+int evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_ms, uint8_t content[static 32])
+	__attribute__((warn_unused_result, nonnull));
+void evidence_names_wipe(struct evidence_names *n) __attribute__((nonnull));
+
 /* The parsers alone, for tests and fuzzing.  0; -EPROTO and why.  *doc is owned by the caller. */
 int evidence_parse_hello(const char *text, size_t len, struct cJSON **doc, char why[static 320]);
 int evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t n, struct cJSON **doc,
 		      size_t *service, const char **route, char why[static 320]);
+/* The part that an operation of kind dns has of its own. */
+int evidence_parse_name(const struct world *w, const struct cJSON *op, uint64_t n, const char **route,
+			char why[static 320]);
 int evidence_parse_state(const struct world *w, size_t service, const char *text, size_t len, struct cJSON **doc,
 			 char why[static 320]);
 int evidence_parse_denied(const char *text, size_t len, struct cJSON **doc, char why[static 320]);

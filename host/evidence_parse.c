@@ -116,6 +116,8 @@ op_shape(const cJSON *op, uint64_t n, char *why)
 			   (unsigned long long)n);
 	if (!cJSON_IsBool(json_get(op, "unmatched")))
 		return bad(why, "guest sent OP %llu without unmatched", (unsigned long long)n);
+	if (strcmp(json_get_text(op, "kind"), "dns") == 0)
+		return 0; /* evidence_parse_name has the rest */
 	if (!json_get_text(request, "method") || !json_get_text(request, "target"))
 		return bad(why, "guest sent OP %llu without request.method or request.target", (unsigned long long)n);
 	if (body && !cJSON_IsNull(body) &&
@@ -149,6 +151,11 @@ evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t 
 		return -EPROTO;
 	if ((r = op_shape(*doc, n, why)) < 0)
 		goto out;
+	if (strcmp(json_get_text(*doc, "kind"), "dns") == 0) {
+		*service = EVIDENCE_DNS;
+		r = evidence_parse_name(w, *doc, n, route, why);
+		goto out;
+	}
 	name = json_get_text(*doc, "service");
 	for (i = 0; i < w->services_len; i++)
 		if (strcmp(w->services[i].name, name) == 0)

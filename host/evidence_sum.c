@@ -44,7 +44,12 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	out->exit = e->have_exit ? &e->exit : NULL;
 	out->sandbox = e->sandbox;
 	out->denied = e->denied_last ? e->denied : NULL; /* an earlier count says nothing of what came later */
-	out->operations = e->ops_len;
+	out->operations = e->ops_len - e->names.asked;
+	out->names_refused = e->names.refused;
+	if (e->names.len) {
+		out->first_name = e->names.list[0].name;
+		out->first_type = e->names.list[0].type;
+	}
 	out->unmatched = e->unmatched;
 	out->first_unmatched = e->first_unmatched;
 	out->unmatched_text = e->unmatched_text;
@@ -112,8 +117,14 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	if (sorted) {
 		memcpy(sorted, e->ops, e->ops_len * sizeof(*sorted));
 		qsort(sorted, e->ops_len, sizeof(*sorted), op_order);
-		for (i = 0; i < e->ops_len; i++)
-			hash_digest(&h, e->w->services[sorted[i].service].name, sorted[i].content);
+		for (i = 0; i < e->ops_len; i++) {
+			const struct evidence_op *o = &sorted[i];
+
+			if (o->service != EVIDENCE_DNS)
+				hash_digest(&h, e->w->services[o->service].name, o->content);
+			else if (i == 0 || o[-1].service != EVIDENCE_DNS || memcmp(o[-1].content, o->content, 32) != 0)
+				hash_digest(&h, "dns", o->content); /* how often depends on time-outs */
+		}
 	}
 	free(sorted);
 	for (i = 0; i < e->checks->results_len; i++)

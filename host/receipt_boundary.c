@@ -106,6 +106,30 @@ denied(struct emit *e, const cJSON *doc)
 	emit_close(e);
 }
 
+/* Names that the DNS stub refused, and how many queries that was, listed or not. */
+static void
+refused(struct emit *e, const struct receipt *r)
+{
+	const struct evidence_names *n = &r->evidence->names;
+	size_t i;
+
+	emit_open(e, "refused_names", '[');
+	for (i = 0; i < n->len; i++) {
+		emit_open(e, NULL, '{');
+		emit_text(e, "name", n->list[i].name);
+		emit_text(e, "type", n->list[i].type);
+		emit_u64(e, "count", n->list[i].count);
+		emit_time(e, "first", r->started_unix_ms + n->list[i].first_ms);
+		emit_time(e, "last", r->started_unix_ms + n->list[i].last_ms);
+		emit_close(e);
+	}
+	emit_close(e);
+	emit_open(e, "refused", '{');
+	emit_u64(e, "total", n->refused);
+	emit_u64(e, "unlisted", n->unlisted);
+	emit_close(e);
+}
+
 void
 receipt_boundary(struct emit *e, const struct receipt *r)
 {
@@ -122,6 +146,8 @@ receipt_boundary(struct emit *e, const struct receipt *r)
 		emit_open(e, "probes", '[');
 		emit_close(e);
 		emit_open(e, "denied_egress", '[');
+		emit_close(e);
+		emit_open(e, "refused_names", '[');
 		emit_close(e);
 		emit_close(e);
 		return;
@@ -144,6 +170,7 @@ receipt_boundary(struct emit *e, const struct receipt *r)
 	emit_close(e);
 	emit_json(e, "changed", json_get(ev->changed, "failure"));
 	denied(e, ev->denied);
+	refused(e, r);
 	emit_json(e, "drop", json_get(doc, "drop"));
 	emit_close(e);
 }

@@ -14,6 +14,7 @@
 #include "host/wrap.h"
 
 #define OPERATIONS_SHOWN 40
+#define NAMES_SHOWN 20
 #define TAIL_SHOWN 1200u
 
 struct page {
@@ -100,7 +101,7 @@ owner_of(const cJSON *row)
 static void
 boundary(struct page *p, const cJSON *b)
 {
-	const cJSON *row, *denied = json_get(b, "denied_egress");
+	const cJSON *row, *denied = json_get(b, "denied_egress"), *names = json_get(b, "refused_names");
 	uint64_t count = 0, port = 0;
 
 	if (strcmp(text(b, "kind"), "none") == 0) {
@@ -113,7 +114,7 @@ boundary(struct page *p, const cJSON *b)
 	      cJSON_GetArraySize(json_get(b, "locks")), cJSON_GetArraySize(json_get(b, "probes")),
 	      text(json_get(b, "policy"), "sha256"));
 	if (cJSON_GetArraySize(denied) == 0)
-		field(p, "denied", "nothing tried to get out");
+		field(p, "denied", cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
 	cJSON_ArrayForEach(row, denied)
 	{
 		json_get_u64(row, "count", UINT64_MAX, &count);
@@ -121,6 +122,29 @@ boundary(struct page *p, const cJSON *b)
 		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packet%s of %.20s", text(row, "protocol"),
 		      text(row, "destination"), port, count, count == 1 ? "" : "s", owner_of(row));
 	}
+}
+
+static void
+refused(struct page *p, const cJSON *b)
+{
+	uint64_t count, unlisted = 0;
+	const cJSON *row;
+	int shown = 0;
+
+	cJSON_ArrayForEach(row, json_get(b, "refused_names"))
+	{
+		if (shown++ == NAMES_SHOWN)
+			break;
+		count = 0;
+		json_get_u64(row, "count", UINT64_MAX, &count);
+		field(p, "refused", "asked for %.1100s (%.30s), %" PRIu64 " time%s", text(row, "name"),
+		      text(row, "type"), count, count == 1 ? "" : "s");
+	}
+	if (cJSON_GetArraySize(json_get(b, "refused_names")) > NAMES_SHOWN)
+		field(p, "", "... and %d more names in the receipt",
+		      cJSON_GetArraySize(json_get(b, "refused_names")) - NAMES_SHOWN);
+	if (json_get_u64(json_get(b, "refused"), "unlisted", UINT64_MAX, &unlisted) && unlisted)
+		field(p, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
 }
 
 static void
@@ -170,6 +194,12 @@ operations(struct page *p, const cJSON *list)
 		request = json_get(op, "request");
 		t = 0;
 		json_get_u64(op, "t_ms", UINT64_MAX, &t);
+		if (json_get_text(request, "name")) {
+			field(p, "", "%d  %" PRIu64 " ms  %.60s  %.30s %.300s -> %.20s", shown - 1, t,
+			      text(op, "service"), text(request, "type"), text(request, "name"),
+			      text(json_get(op, "reply"), "rcode"));
+			continue;
+		}
 		snprintf(reply, sizeof(reply), "no reply");
 		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
 			snprintf(reply, sizeof(reply), "%" PRIu64, status);
@@ -235,6 +265,7 @@ report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
 		return -EPROTO;
 	head(&p, receipt);
 	boundary(&p, json_get(receipt, "boundary"));
+	refused(&p, json_get(receipt, "boundary"));
 	checks(&p, json_get(receipt, "checks"));
 	operations(&p, json_get(receipt, "operations"));
 	if (cJSON_GetArraySize(json_get(json_get(receipt, "state"), "diff")))

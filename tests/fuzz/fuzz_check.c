@@ -48,6 +48,18 @@ judge(const struct world *w, const cJSON *op, const cJSON *denied)
 	checks_wipe(&c);
 }
 
+static void
+name(const cJSON *op, const char *route)
+{
+	struct evidence_names n = { 0 };
+	uint8_t content[32];
+
+	if (evidence_names_add(&n, op, 1, content) < 0 || n.asked != 1 || n.refused != (route[0] == 'r') ||
+	    n.len != n.refused)
+		abort();
+	evidence_names_wipe(&n);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -77,7 +89,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	switch (data[0] % 3) {
 	case 0:
 		r = evidence_parse_op(&w, text, size - 1, 0, &doc, &i, &route, why);
-		if (r == 0)
+		if (r == 0 && i == EVIDENCE_DNS)
+			name(doc, route);
+		else if (r == 0)
 			judge(&w, doc, NULL);
 		break;
 	case 1:

@@ -335,6 +335,15 @@ egress(void)
 	facts.denied = some;
 	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: a packet of the twins counts");
 	facts.denied = none;
+	facts.truncated[TRUNCATED_OPERATIONS] = true;
+	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: not when names may be missing");
+	facts.truncated[TRUNCATED_OPERATIONS] = false;
+	facts.names_refused = 1;
+	facts.first_name = "example.com";
+	facts.first_type = "A";
+	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: a refused name counts");
+	ok(strstr(said, "asked for example.com (A), refused") != NULL, "and says which");
+	facts.names_refused = 0;
 	facts.sandbox = false;
 	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: never without a boundary");
 	cJSON_Delete(none);

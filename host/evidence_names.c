@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * evidence_names.c - operations of kind dns: names that the workflow asked of the DNS stub.  A name that was refused is an
+ * attempt to get out; one that was answered must be a name of the world. */
+#include <cJSON.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "host/evidence.h"
+#include "host/json.h"
+
+#define NAME_MAX_LEN 4096u /* 253 bytes, escaped, a secret in them named */
+#define TYPE_MAX_LEN 23u
+
+static int __attribute__((format(printf, 2, 3))) bad(char *why, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(why, 320, format, ap);
+	va_end(ap);
+	return -EPROTO;
+}
+
+static bool
+is_name(const char *s)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	if (len == 0 || len > NAME_MAX_LEN)
+		return false;
+	for (; *s; s++)
+		if (*s <= ' ' || *s > '~')
+			return false;
+	return true;
+}
+
+static bool
+is_type(const char *s)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	return len > 0 && len <= TYPE_MAX_LEN && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == len;
+}
+
+/* What the stub may have answered: an address for any other name would be a way out. */
+static bool
+is_known(const struct world *w, const char *name)
+{
+	size_t len = strlen(name), i;
+	const cJSON *host;
+
+	for (i = 0; i < w->services_len; i++)
+		cJSON_ArrayForEach(host, w->services[i].hosts)
+		{
+			if (cJSON_IsString(host) && strcasecmp(host->valuestring, name) == 0)
+				return true;
+		}
+	return strcasecmp(name, "localhost") == 0 ||
+	       (len > 10 && strcasecmp(name + len - 10, ".localhost") == 0 && name[len - 11] != '\\');
+}
+
+static bool
+is_text(const cJSON *o, const char *name, const char *want)
+{
+	const char *s = json_get_text(o, name);
+
+	return s && strcmp(s, want) == 0;
+}
+
+int
+evidence_parse_name(const struct world *w, const struct cJSON *op, uint64_t n, const char **route, char why[static 320])
+{
+	const cJSON *request = json_get(op, "request"), *views = json_get(op, "views"),
+		    *effects = json_get(op, "effects");
+	const char *name = json_get_text(request, "name");
+	bool refused = is_text(op, "route", "refused");
+
+	if (!is_text(op, "service", "dns") || (!refused && !is_text(op, "route", "answered")))
+		return bad(why, "guest sent OP %llu of kind dns that was neither refused nor answered",
+			   (unsigned long long)n);
+	if (!is_name(name) || !is_type(json_get_text(request, "type")))
+		return bad(why, "guest sent OP %llu of kind dns without request.name or request.type",
+			   (unsigned long long)n);
+	if (!is_text(json_get(op, "reply"), "rcode", refused ? "REFUSED" : "NOERROR") ||
+	    !is_text(views, "service", refused ? "rejected" : "applied") ||
+	    !is_text(views, "client", refused ? "told-error" : "told-ok"))
+		return bad(why, "guest sent OP %llu of kind dns whose reply or views contradict its route",
+			   (unsigned long long)n);
+	if (json_get_true(op, "unmatched") || cJSON_GetArraySize(effects) != 0 || json_get_text(op, "key") ||
+	    json_get_text(op, "idempotency"))
+		return bad(why, "guest sent OP %llu of kind dns that is more than a question", (unsigned long long)n);
+	if (!refused && !is_known(w, name))
+		return bad(why, "guest answered the name '%.100s', which the world does not have", name);
+	*route = refused ? "refused" : "answered";
+	return 0;
+}
+
+static void
+hash_lower(struct sha256 *h, const char *s)
+{
+	char c;
+
+	do {
+		c = (char)tolower((unsigned char)*s);
+		sha256_add(h, &c, 1);
+	} while (*s++);
+}
+
+static int
+list_add(struct evidence_names *n, const char *name, const char *type, uint64_t hash, uint64_t t_ms)
+{
+	struct evidence_name *at;
+	size_t i;
+
+	for (i = 0; i < n->len; i++)
+		if (n->list[i].hash == hash && strcasecmp(n->list[i].name, name) == 0 &&
+		    strcmp(n->list[i].type, type) == 0) {
+			n->list[i].count++;
+			n->list[i].last_ms = t_ms;
+			return 0;
+		}
+	if (n->len == EVIDENCE_NAMES_MAX) {
+		n->unlisted++;
+		return 0;
+	}
+	if (!n->list && !(n->list = calloc(EVIDENCE_NAMES_MAX, sizeof(*n->list))))
+		return -ENOMEM;
+	at = &n->list[n->len];
+	*at = (struct evidence_name){ strdup(name), strdup(type), 1, t_ms, t_ms, hash };
+	n->len++;
+	return at->name && at->type ? 0 : -ENOMEM;
+}
+
+int
+evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_ms, uint8_t content[static 32])
+{
+	const cJSON *request = json_get(op, "request");
+	const char *name = json_get_text(request, "name"), *type = json_get_text(request, "type");
+	bool refused = is_text(op, "route", "refused");
+	struct sha256 h;
+	uint64_t hash;
+
+	sha256_init(&h);
+	hash_lower(&h, refused ? "refused" : "answered");
+	hash_lower(&h, name);
+	hash_lower(&h, type);
+	sha256_get(&h, content);
+	memcpy(&hash, content, sizeof(hash));
+	n->asked++;
+	if (!refused)
+		return 0;
+	n->refused++;
+	return list_add(n, name, type, hash, t_ms);
+}
+
+void
+evidence_names_wipe(struct evidence_names *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->len; i++) {
+		free(n->list[i].name);
+		free(n->list[i].type);
+	}
+	free(n->list);
+	memset(n, 0, sizeof(*n));
+}
