@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define SECRET_MIN 4u
 #define FORMS_PER_SECRET 11u
@@ -165,6 +166,28 @@ mask_add(struct mask *m, const char *data, size_t len, struct buf *out)
 	if (at < len)
 		buf_add(out, data + at, len - at);
 	return any;
+}
+
+/* see mask.h */
+void
+mask_add_name(const struct mask *m, const char *data, size_t len, struct buf *out)
+{
+	for (size_t at = 0; at < len;) {
+		const struct mask_form *best = NULL;
+
+		for (size_t i = 0; i < m->forms_len; i++) {
+			const struct mask_form *f = &m->forms[i];
+
+			if (f->len <= len - at && (best == NULL || f->len > best->len) &&
+			    strncasecmp(f->text, data + at, f->len) == 0)
+				best = f;
+		}
+		if (best != NULL)
+			buf_text(out, best->name);
+		else
+			buf_add(out, data + at, 1);
+		at += best != NULL ? best->len : 1;
+	}
 }
 
 static int

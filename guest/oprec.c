@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "guest/answer.h"
+#include "guest/dns.h"
 #include "guest/request.h"
 #include "guest/service.h"
 #include "proto/cursor.h"
@@ -313,6 +314,24 @@ put_rest(struct ops *o, struct buf *out, const struct answer *a)
 	buf_text(out, a->unmatched ? ",\"unmatched\":true}" : ",\"unmatched\":false}");
 }
 
+/* The last of all; NULL when a part of it did not fit. */
+static struct op *
+append(struct ops *o, struct op *op)
+{
+	if (op->text.failed || op->rest.failed || o->scratch.failed) {
+		op_free(op);
+		return NULL;
+	}
+	o->len++;
+	o->bytes += op->text.len + op->rest.len;
+	if (o->last != NULL)
+		o->last->next = op;
+	else
+		o->first = op;
+	o->last = op;
+	return op;
+}
+
 /* see oprec.h */
 struct op *
 ops_add(struct ops *o, const struct op_input *in)
@@ -347,18 +366,38 @@ ops_add(struct ops *o, const struct op_input *in)
 	put_digest(out, o->scratch.at, o->scratch.len);
 	buf_format(out, "},\"fault\":null,\"views\":{\"service\":\"%s\",\"client\":\"", a->view);
 	put_rest(o, &op->rest, a);
-	if (out->failed || op->rest.failed || o->scratch.failed) {
-		op_free(op);
-		return NULL;
-	}
-	o->len++;
-	o->bytes += out->len + op->rest.len;
-	if (o->last != NULL)
-		o->last->next = op;
-	else
-		o->first = op;
-	o->last = op;
-	return op;
+	return append(o, op);
+}
+
+/* see oprec.h */
+bool
+ops_add_name(struct ops *o, const struct dns_asked *asked, uint64_t t_ms)
+{
+	bool refused = asked->verdict == DNS_REFUSED;
+	struct op *op = calloc(1, sizeof(*op));
+
+	if (op == NULL)
+		return false;
+	buf_init(&op->text, 65536u);
+	buf_init(&op->rest, 256u);
+	buf_format(&op->text,
+		   "{\"n\":%llu,\"t_ms\":%llu,\"service\":\"dns\",\"kind\":\"dns\",\"conn\":null,\"route\":\"%s\","
+		   "\"request\":{\"name\":",
+		   (unsigned long long)o->len, (unsigned long long)t_ms, refused ? "refused" : "answered");
+	o->scratch.len = 0;
+	mask_add_name(&o->world->mask, asked->name, strlen(asked->name), &o->scratch);
+	buf_json_string(&op->text, o->scratch.at, o->scratch.len);
+	buf_text(&op->text, ",\"type\":");
+	buf_json_text(&op->text, asked->type);
+	buf_format(&op->text,
+		   "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":{\"rcode\":\"%s\"},"
+		   "\"fault\":null,\"views\":{\"service\":\"%s\",\"client\":\"",
+		   refused ? "REFUSED" : "NOERROR", refused ? "rejected" : "applied");
+	buf_text(&op->rest, "\"},\"nearest\":null,\"unmatched\":false}");
+	if (append(o, op) == NULL)
+		return false;
+	op_settle(op, refused ? OP_TOLD_ERROR : OP_TOLD_OK);
+	return true;
 }
 
 /* see oprec.h */

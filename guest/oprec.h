@@ -10,6 +10,7 @@
 #include "guest/buf.h"
 
 struct answer;
+struct dns_asked;
 struct request;
 struct service;
 struct world;
@@ -46,6 +47,8 @@ void ops_wipe(struct ops *o) __attribute__((nonnull));
 bool ops_is_full(const struct ops *o) __attribute__((nonnull)); /* limits.operations is reached */
 /* A new operation; its text is complete but for the client's view.  NULL: no memory. */
 struct op *ops_add(struct ops *o, const struct op_input *in) __attribute__((nonnull));
+/* A name that was asked of the DNS stub, answered or refused; settled at once.  False: no memory. */
+bool ops_add_name(struct ops *o, const struct dns_asked *asked, uint64_t t_ms) __attribute__((nonnull));
 /* What the client was told; once.  The op belongs to o and is gone after it was taken. */
 void op_settle(struct op *op, enum op_told told) __attribute__((nonnull));
 /* The next operation's whole JSON text appended to out, if it is settled.  False: nothing to take yet. */

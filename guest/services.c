@@ -31,6 +31,8 @@
 #define TWINS_FILES 2048u
 #define HOSTS_SIZE (512u << 10) /* 1,000 names of 253 bytes with their addresses */
 #define RECORDS_BUFFER (1 << 20)
+#define DNS_BUFFER (8 << 20) /* queries that wait; some 10,000 */
+#define DNS_PORT 53
 
 static int
 fail(struct services *s, int err, const char *what)
@@ -121,12 +123,34 @@ listen_one(const struct plan_service *v)
 	return fd;
 }
 
+/* Where /etc/resolv.conf points. */
+static int
+listen_dns(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(DNS_PORT) };
+	int size = DNS_BUFFER, fd, r;
+
+	a.sin_addr.s_addr = htonl(0x7f4000feu); /* 127.64.0.254 */
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (bind(fd, (const void *)&a, sizeof(a)) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
 int
 services_listen(struct services *s, const struct plan_policy *p)
 {
 	char what[80];
 
 	s->listeners_len = 0;
+	s->dns = -1;
 	s->problem[0] = '\0';
 	for (unsigned i = 0; i < p->services_len; i++) {
 		const uint8_t *a = p->services[i].address;
@@ -141,6 +165,11 @@ services_listen(struct services *s, const struct plan_policy *p)
 			return fail(s, fd, what);
 		s->listeners[s->listeners_len++] = fd;
 	}
+	if (p->mode == PLAN_SANDBOX) {
+		s->dns = listen_dns();
+		if (s->dns < 0)
+			return fail(s, s->dns, "cannot listen on 127.64.0.254:53 for names");
+	}
 	return 0;
 }
 
@@ -150,6 +179,9 @@ services_close(struct services *s)
 	for (size_t i = 0; i < s->listeners_len; i++)
 		close(s->listeners[i]);
 	s->listeners_len = 0;
+	if (s->dns > 0) /* 0: nothing was opened yet */
+		close(s->dns);
+	s->dns = -1;
 }
 
 /* Puts the sockets where the twins expect them and closes everything else.  They all lie above their new places, because the
@@ -157,7 +189,7 @@ services_close(struct services *s)
 static int
 arrange(struct twin_start *start, const struct services *s, int records)
 {
-	int base = RECORDS_FD + 1 + (int)PLAN_SERVICES_MAX, last = RECORDS_FD;
+	int base = RECORDS_FD + 2 + (int)PLAN_SERVICES_MAX, last = RECORDS_FD;
 
 	records = fcntl(records, F_DUPFD_CLOEXEC, base);
 	if (records < 0)
@@ -167,6 +199,9 @@ arrange(struct twin_start *start, const struct services *s, int records)
 		if (start->listeners[i] < 0)
 			return -errno;
 	}
+	start->dns = s->dns < 0 ? -1 : fcntl(s->dns, F_DUPFD_CLOEXEC, base);
+	if (start->dns < 0 && s->dns >= 0)
+		return -errno;
 	if (dup3(records, RECORDS_FD, O_CLOEXEC) < 0)
 		return -errno;
 	start->records = RECORDS_FD;
@@ -176,6 +211,11 @@ arrange(struct twin_start *start, const struct services *s, int records)
 		start->listeners[i] = last;
 	}
 	start->listeners_len = s->listeners_len;
+	if (start->dns >= 0) {
+		if (dup3(start->dns, ++last, O_CLOEXEC) < 0)
+			return -errno;
+		start->dns = last;
+	}
 	return syscall(SYS_close_range, (unsigned)last + 1u, ~0u, 0u) < 0 ? -errno : 0;
 }
 
@@ -197,6 +237,8 @@ twins_main(const struct services *s, const struct plan_policy *p, bool hide, con
 		r = room_hide(false);
 	if (r == 0)
 		r = arrange(&start, s, records);
+	for (size_t i = 0; i < s->listeners_len; i++)
+		memcpy(start.addresses[i], p->services[i].address, sizeof(start.addresses[i]));
 	if (r == 0)
 		r = spawn_limits(0, TWINS_FILES, 0);
 	if (r == 0 && sandbox)

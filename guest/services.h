@@ -13,11 +13,12 @@
 struct services {
 	size_t listeners_len;
 	int listeners[PLAN_SERVICES_MAX]; /* -1 none */
+	int dns;                          /* -1 none */
 	char problem[200];
 };
 /* /etc/hosts and /etc/resolv.conf.  0 or -errno with s->problem; -EPERM for a name that has no place in a hosts file. */
 int services_write_names(struct services *s, const struct plan_policy *p) __attribute__((warn_unused_result, nonnull));
-/* Listeners in the present network namespace.  0 or -errno with s->problem. */
+/* Listeners, and in a sandbox the DNS stub's socket, in the present network namespace.  0 or -errno with s->problem. */
 int services_listen(struct services *s, const struct plan_policy *p) __attribute__((warn_unused_result, nonnull));
 /* Forks the twins with the listeners and one end of a pair of sockets.  Returns the process and sets *records, the monitor's
  * end; or -errno.  hide: own mount namespace. */

@@ -20,15 +20,18 @@
 
 #include "guest/record.h"
 #include "guest/service.h"
+#include "guest/twin_dns.h"
 #include "guest/twin_http.h"
 #include "guest/twin_records.h"
 #include "proto/cursor.h"
 #include "proto/plan.h"
 
+#define FIXED 2u /* polled before the listeners: records, DNS */
 #define READ_LEN 65536u
 #define OPS_HIGH (8u << 20) /* bytes of operations waiting for the monitor; more, and clients are not read */
 #define LINGER_MS 2000u     /* a closing connection is read this long, or its reply could be lost to a RST */
 #define FINISH_MS 200u
+#define NAMES_LEFT_MAX 1024u /* times 64 queries; more than a socket holds */
 
 struct client {
 	struct http_conn http;
@@ -44,9 +47,10 @@ struct twin {
 	struct world world;
 	struct http_core core;
 	struct records records;
+	struct twin_dns dns;
 	struct client **clients; /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
 	size_t clients_len;
-	struct pollfd *polls; /* records, listeners, clients */
+	struct pollfd *polls; /* records, DNS, listeners, clients */
 	uint64_t begin_ms;
 	uint64_t finish_ms; /* when RECORD_FINISH came, 0: not yet */
 	bool paused;        /* no descriptor or no memory for one more connection */
@@ -256,6 +260,20 @@ send_truncated(struct twin *t, uint8_t what, uint64_t kept, uint64_t lost)
 	return records_send(&t->records, RECORD_TRUNCATED, body, w.len);
 }
 
+/* Every name that was asked is one that was asked, whether or not anybody waits for the answer still. */
+static int
+finish_names(struct twin *t)
+{
+	int r = 1;
+
+	for (unsigned i = 0; i < NAMES_LEFT_MAX && r > 0; i++)
+		r = twin_dns_serve(&t->dns, &t->core.ops, t->core.t_ms);
+	twin_dns_count_lost(&t->dns, &t->core.ops);
+	if (r > 0)
+		t->core.ops.refused++;
+	return r < 0 ? r : 0;
+}
+
 /* The workflow is dead.  What is still open gets nothing more. */
 static int
 finish(struct twin *t)
@@ -264,6 +282,8 @@ finish(struct twin *t)
 
 	while (t->clients_len > 0)
 		drop_client(t, t->clients_len - 1);
+	if (t->dns.fd >= 0 && (r = finish_names(t)) < 0)
+		return r;
 	do {
 		r = records_pump(&t->records, &t->core.ops);
 		if (r == 0)
@@ -303,11 +323,12 @@ is_finished(const struct twin *t, bool quiet, uint64_t now)
 static nfds_t
 prepare(struct twin *t, bool records_full)
 {
-	size_t n = 1, listeners = t->world.services_len;
+	size_t n = FIXED, listeners = t->world.services_len;
 	bool open = !is_busy(t) && t->clients_len < HTTP_CONNECTIONS_MAX && !t->paused;
 
 	t->polls[0] = (struct pollfd){ .fd = t->records.fd,
 				       .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
+	t->polls[1] = (struct pollfd){ .fd = is_busy(t) ? -1 : t->dns.fd, .events = POLLIN };
 	for (size_t i = 0; i < listeners; i++)
 		t->polls[n++] = (struct pollfd){ .fd = open ? t->start->listeners[i] : -1, .events = POLLIN };
 	for (size_t i = 0; i < t->clients_len; i++) {
@@ -351,15 +372,20 @@ serve(struct twin *t)
 			return -errno;
 		now = tick(t);
 		/* clients from the end, so that dropping one moves only those already served */
-		for (size_t i = (size_t)n - 1 - services; i-- > 0;)
-			if (!serve_client(t, t->clients[i], t->polls[1 + services + i].revents, now))
+		for (size_t i = (size_t)n - FIXED - services; i-- > 0;)
+			if (!serve_client(t, t->clients[i], t->polls[FIXED + services + i].revents, now))
 				drop_client(t, i);
 		for (size_t i = 0; i < services; i++) {
-			if ((t->polls[1 + i].revents & POLLIN) == 0)
+			if ((t->polls[FIXED + i].revents & POLLIN) == 0)
 				continue;
 			quiet = false;
 			if (t->clients_len < HTTP_CONNECTIONS_MAX)
 				accept_client(t, i, now);
+		}
+		if (t->polls[1].revents != 0) {
+			quiet = false;
+			if (twin_dns_serve(&t->dns, &t->core.ops, t->core.t_ms) < 0)
+				return -ENOMEM;
 		}
 		if (t->core.failed != 0)
 			return t->core.failed;
@@ -408,13 +434,16 @@ configure(struct twin *t, char *error, size_t size)
 	if (r < 0)
 		return r;
 	t->clients = calloc(HTTP_CONNECTIONS_MAX, sizeof(struct client *));
-	t->polls = calloc(1 + t->world.services_len + HTTP_CONNECTIONS_MAX, sizeof(*t->polls));
+	t->polls = calloc(FIXED + t->world.services_len + HTTP_CONNECTIONS_MAX, sizeof(*t->polls));
 	if (t->clients == NULL || t->polls == NULL) {
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;
 	}
 	http_core_init(&t->core, &t->world);
-	return 0;
+	r = twin_dns_init(&t->dns, t->start, &t->world);
+	if (r < 0)
+		snprintf(error, size, "out of memory");
+	return r;
 }
 
 static int
@@ -466,6 +495,7 @@ twin_main(const struct twin_start *start)
 		drop_client(t, t->clients_len - 1);
 	if (t->core.world != NULL)
 		http_core_wipe(&t->core);
+	twin_dns_wipe(&t->dns);
 	world_free(&t->world);
 	records_wipe(&t->records);
 	free(t->clients);

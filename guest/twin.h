@@ -4,13 +4,16 @@
 #ifndef GUEST_TWIN_H
 #define GUEST_TWIN_H
 #include <stddef.h>
+#include <stdint.h>
 
 #include "proto/limits.h"
 
 struct twin_start {
 	int records; /* SEQPACKET socket to the monitor, record.h */
 	size_t listeners_len;
-	int listeners[PLAN_SERVICES_MAX]; /* listening TCP sockets, index = service; non-blocking */
+	int listeners[PLAN_SERVICES_MAX];        /* listening TCP sockets, index = service; non-blocking */
+	int dns;                                 /* UDP socket of the DNS stub; -1: none */
+	uint8_t addresses[PLAN_SERVICES_MAX][4]; /* of the services, for the stub's answers */
 };
 /* The process's main after the drop: reads RECORD_CONFIG, serves until RECORD_FINISH, returns the exit status (0 after
  * RECORD_DONE).  Allocates (cJSON, state) within limits.state_bytes and documented buffers; never returns early without

@@ -96,7 +96,7 @@ print_packet(int fd, const unsigned *ports, size_t ports_len)
 int
 main(int argc, char **argv)
 {
-	struct twin_start start = { 0 };
+	struct twin_start start = { .dns = -1 };
 	unsigned ports[PLAN_SERVICES_MAX];
 	static char config[TWINS_JSON_MAX];
 	int pair[2], status, finished = 0;

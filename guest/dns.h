@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * dns.h - the DNS stub: one query in, one answer out, and what was asked.  RFC 1035, with OPT as RFC 6891 has it.
+ * It knows the hosts of the world and nobody else: an address for them, no data of other types, REFUSED for the rest.
+ * Pure: no sockets, no clock, no memory of its own. */
+#ifndef GUEST_DNS_H
+#define GUEST_DNS_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define DNS_QUERY_MAX 1232u /* bytes of a query that is looked at; what OPT of our answers says */
+#define DNS_ANSWER_MAX 512u /* bytes, RFC 1035 section 2.3.4; none of ours is longer than 298 */
+#define DNS_NAME_MAX 1024u  /* bytes of a name as text: 253 characters, each at most \DDD, and NUL */
+#define DNS_TYPE_MAX 24u    /* bytes of "CLASS65535 TYPE65535" and NUL */
+
+struct dns_host {
+	const char *name; /* compared without regard to case */
+	uint8_t address[4];
+};
+struct dns_hosts { /* borrowed */
+	const struct dns_host *at;
+	size_t len;
+};
+enum dns_verdict {
+	DNS_NOTHING,  /* silence, or an error that names nothing: malformed, or no question */
+	DNS_ANSWERED, /* a host of the world, or localhost */
+	DNS_REFUSED,
+};
+struct dns_asked {
+	enum dns_verdict verdict;
+	char name
+		[DNS_NAME_MAX]; /* without the final dot, as it was written; "." is the root.  Printable ASCII: a dot or backslash
+				    within a label has a backslash, other bytes are \DDD */
+	char type[DNS_TYPE_MAX]; /* "AAAA", "TYPE65"; of another class than IN "CLASS3 TXT" */
+};
+/* Answers query[0..len).  Returns the length of the answer; 0: silence is the answer (too short, or itself a response).
+ * An answer is longer than its query by 16 bytes where it holds an address, else not longer.  *asked is always set. */
+size_t dns_answer(const struct dns_hosts *hosts, const uint8_t *query, size_t len, uint8_t out[static DNS_ANSWER_MAX],
+		  struct dns_asked *asked) __attribute__((nonnull));
+
+#endif

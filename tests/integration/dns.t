@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Names: those of the world have an address, every other one is refused at once and recorded; no-egress rests on it.
+. tests/lib/tap.sh
+. tests/lib/agenttwin.sh
+need_namespace
+
+egress=', { "id": "no-egress", "kind": "no-egress" }'
+names() { # "ACT", "ACT" [MORE-CHECKS] [MEMBERS]
+	mkdir -p "$tmp/w"
+	cp tests/integration/programs/names.mjs "$tmp/w/"
+	cat >"$tmp/w/world.json" <<-WORLD
+		{ "agenttwin": "world/1", "name": "names", "seed": 1, ${3-}
+		  "files": [ "names.mjs" ],
+		  "env": { "SHOP_URL": "{{service.shop.url}}", "SHOP_KEY": "{{secret.shop}}" },
+		  "services": [
+		    { "name": "shop", "kind": "http", "hosts": [ "shop.internal", "other.shop.internal" ], "state": { "items": [] },
+		      "auth": { "scheme": "bearer", "accept": "{{secret.shop}}" }, "routes": [ { "resource": "items", "path": "/items" } ] },
+		    { "name": "dns", "kind": "http", "hosts": [ "dns.internal" ], "state": { "items": [] },
+		      "routes": [ { "resource": "items", "path": "/items" } ] } ],
+		  "workflow": { "command": [ "node", "names.mjs", $1 ] },
+		  "checks": [ { "id": "exit", "kind": "exit", "code": 0 }${2-} ] }
+	WORLD
+	run_world "$tmp/w" --timeout 30s
+}
+said() { json "$receipt" 'r.outcome.stdout.tail' | grep -E "^$1 " | head -n 1 | cut -d' ' -f2-; }
+refused() { json "$receipt" "(n => $1)(r.boundary.refused_names)"; }
+
+# ---- hosts of the world ----
+names '"known"' "$egress, "'{ "id": "calls", "kind": "calls", "service": "shop", "exactly": 1 }, { "id": "none", "kind": "never", "service": "dns" }'
+is_run passed 0 "names of the world alone: no-egress holds"
+is "$(said lookup)" '{"address":"127.64.0.1","family":4}' "dns.lookup finds a host"
+is "$(said lookup-case)" '{"address":"127.64.0.1","family":4}' "in any case"
+is "$(said resolve4)" '[{"address":"127.64.0.1","ttl":0}]' "dns.resolve4 gives its address, for no time"
+is "$(said second)" '["127.64.0.1"]' "and that of its other name"
+is "$(said dns)" '["127.64.0.2"]' "another service, another address"
+is "$(said resolve6)" ENODATA "it has no IPv6 address"
+is "$(said mx)" ENODATA "and nothing else"
+is "$(said localhost)" '["127.0.0.1"]' "localhost is no name of others"
+is "$(said fetch)" '[]' "and it can be called"
+is "$(refused 'n.length') $(json "$receipt" 'r.boundary.refused.total')" "0 0" "nothing was refused"
+is "$(json "$receipt" 'r.operations.filter(o => o.kind === "dns").every(o => o.service === "dns" && o.route === "answered" && o.reply.rcode === "NOERROR")')" true "each question is an operation of kind dns"
+is "$(json "$receipt" 'r.checks.filter(c => c.id === "no-unmatched")[0].actual')" "0 of 1 operations without a route" "which is no call, not even of a service called dns"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+
+# ---- any other name ----
+names '"unknown"' "$egress"
+is_run failed 1 "an unknown name fails no-egress"
+is "$(failed_checks)" no-egress "and that alone"
+for way in resolve4 resolve6 txt secret; do is "$(said $way)" EREFUSED "$way: refused"; done
+for way in lookup fetch; do is "$(said $way)" EAI_AGAIN "$way: an error"; done
+like "$(json "$receipt" 'r.checks.filter(c => c.id === "no-egress")[0].actual')" '^asked for example.com \(A\), refused, and [0-9]+ more$' "the check says what was asked"
+like "$err" 'asked for example.com \(A\), refused' "so does standard error"
+list=$(refused 'n.map(x => x.name + " " + x.type).join("\n")')
+for name in "example.com A" "example.com AAAA" "a.example.com TXT" "other.example A" "other.example AAAA" "unknown.example A" "{{secret.shop}}.evil.example A"; do
+	ok "listed: $name" grep -qxF -e "$name" <<<"$list"
+done
+is "$(refused 'n.every(x => x.count >= 1 && r.run.started <= x.first && x.first <= x.last && x.last <= r.run.ended)')" true "with times within the run"
+is "$(refused 'n.reduce((a, x) => a + x.count, 0) === r.boundary.refused.total')" true "and their sum is the total"
+is "$(json "$receipt" 'r.boundary.denied_egress.length')" 0 "no packet had to be denied"
+like "$("$host" receipt show "$receipt")" 'refused +asked for example\.com \(A\), 1 time' "receipt show names it"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+ok "the secret stands nowhere, in no case" eval '! grep -qi "at_test_[a-z0-9]" "$receipt"'
+names '"unknown"'
+is_run passed 0 "where no-egress is not asked for, a refused name fails nothing"
+first=$(json "$receipt" r.run.fingerprint)
+run_world "$tmp/w" --timeout 30s
+is "$(json "$receipt" r.run.fingerprint)" "$first" "the fingerprint of two such runs is one"
+names '"unknown", "exact"'
+unlike "$(json "$receipt" r.run.fingerprint)" "$first" "and another where other names were asked"
+
+# ---- numbers ----
+names '"thousand"'
+is_run passed 0 "1,000 look-ups at once"
+is "$(said thousand)" 1000 "each is an error, none waits for a second"
+is "$(json "$receipt" 'new Set(r.operations.map(o => o.request.name)).size')" 1000 "and each name stands in the receipt"
+names '"exact", "many", "unread"' "$egress"
+is "$(said exact) $(said many)" "300 1100" "every question is answered"
+is "$(refused 'n.filter(x => x.name === "A.example").map(x => x.count).join()')" 300 "the same name in any case is counted as one, exactly"
+is "$(refused 'n.length') $(json "$receipt" 'JSON.stringify(r.boundary.refused)')" '1000 {"total":1450,"unlisted":151}' "1,000 are listed, the rest is counted, also what nobody waited for"
+names '"exact"' "$egress" '"limits": { "operations": 100 },'
+is "$(said exact)" 300 "beyond the limit of operations names are still refused"
+is "$(failed_checks | tr '\n' ' ')" "no-egress within-limits " "the run fails for it"
+is "$(json "$receipt" 'r.operations.length + JSON.stringify(r.integrity.truncated)')" '100[{"what":"operations","kept":100,"lost":200}]' "and says how many are missing"
+names '"malformed"' "$egress"
+is_run passed 0 "what is no question is no name"
+is "$(json "$receipt" 'r.outcome.stdout.tail' | sed -n 's/^malformed //p' | tr '\n' ' ')" \
+	"null null null 123481810000000000000000 123481810000000000000000 123481810000000000000000 null 1234a8840000000000000000 null " "it is malformed, or silence"
+like "$(said afterwards)" '7f400001$' "and the next question is answered"
+
+# ---- no stub ----
+sed -i 's/"code": 0 }.*/"code": 0 } ] }/' "$tmp/w/world.json"
+run_world --runtime local "$tmp/w" --timeout 30s
+is "$(json "$receipt" 'JSON.stringify(r.boundary.refused_names) + r.operations.length')" "[]0" "on local there is none"
+done_testing
