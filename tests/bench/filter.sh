@@ -16,9 +16,15 @@ column() {
 	awk -v c="$1" '{ print $c }' "$tmp/times" | sort -n | awk -v q="$2" '{ v[NR] = $1 } END { print v[int((NR - 1) * q / 4) + 1] }'
 }
 show() { echo "$1 $(column "$2" 2) us (middle half $(column "$2" 1) to $(column "$2" 3))"; }
-echo "start of node, medians of $rounds rounds"
-show "plain:           " 1
-show "under the filter:" 2
-show "plain again:     " 3
-awk -v a="$(column 1 2)" -v b="$(column 2 2)" -v c="$(column 3 2)" \
-	'BEGIN { printf "ratio filter / plain: %.3f\nratio plain again / plain: %.3f\n", 2 * b / (a + c), c / a }'
+# table COLUMN: plain, filter and plain from this column on
+table() {
+	show "  plain:           " "$1"
+	show "  under the filter:" $(($1 + 1))
+	show "  plain again:     " $(($1 + 2))
+	awk -v a="$(column "$1" 2)" -v b="$(column $(($1 + 1)) 2)" -v c="$(column $(($1 + 2)) 2)" \
+		'BEGIN { printf "  ratio filter / plain: %.3f\n  ratio plain again / plain: %.3f\n", 2 * b / (a + c), c / a }'
+}
+echo "start of node until its end, medians of $rounds rounds"
+table 1
+echo "processor time of the same, which a busy machine moves less"
+table 4

@@ -2,13 +2,15 @@
  * underfilter.c - runs a program under the workflow's filter, without anything else of a run:
  *   underfilter [--no-unix] PROGRAM ARGUMENT...    becomes it
  *   underfilter --rounds N PROGRAM ARGUMENT...     starts it N times plain, under the filter and plain again, in turns; prints
- *                                                  the three times of each round in microseconds */
+ *                                                  the three times of each round in microseconds, then how
+ *                                                  long each used a processor */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,20 +41,26 @@ now_us(void)
 	return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static long long
+struct cost {
+	long long wall, cpu; /* microseconds */
+};
+
+static struct cost
 timed(char **argv, bool filtered)
 {
 	long long since = now_us();
 	pid_t pid = fork();
+	struct rusage u;
 	int status;
 
 	if (pid == 0)
 		become(argv, filtered);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+	if (pid < 0 || wait4(pid, &status, 0, &u) != pid || status != 0) {
 		fputs("underfilter: the program failed\n", stderr);
 		exit(1);
 	}
-	return now_us() - since;
+	return (struct cost){ now_us() - since, (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000LL +
+							u.ru_utime.tv_usec + u.ru_stime.tv_usec };
 }
 
 int
@@ -69,12 +77,13 @@ main(int argc, char **argv)
 	if (rounds <= 0)
 		become(argv, true);
 	for (int i = 0; i < rounds; i++) {
-		long long before, filtered, after;
+		struct cost before, filtered, after;
 
 		before = timed(argv, false);
 		filtered = timed(argv, true);
 		after = timed(argv, false);
-		printf("%lld %lld %lld\n", before, filtered, after);
+		printf("%lld %lld %lld %lld %lld %lld\n", before.wall, filtered.wall, after.wall, before.cpu,
+		       filtered.cpu, after.cpu);
 	}
 	return 0;
 }
