@@ -353,6 +353,8 @@ unix_sockets(const char *abstract, const char *path)
 	memcpy(a.sun_path + 1, abstract, strlen(abstract));
 	tell_any("unix-abstract", connect(fd, (struct sockaddr *)&a,
 					  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract))));
+	close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	memset(&a.sun_path, 0, sizeof a.sun_path);
 	strncpy(a.sun_path, path, sizeof a.sun_path - 1);
 	tell_any("unix-path", connect(fd, (struct sockaddr *)&a, sizeof a));

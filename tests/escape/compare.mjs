@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// compare.mjs TABLE RECEIPT CONTROLS [FILE] - judges each row of attempts.tsv by what the receipt says of it and by what the controls
+// say; prints one line an attempt, "pass|fail|skip TAB text", and a last one "count TAB N": attempts whose control differs.
+// FILE gets the whole as a table to read.  CONTROLS is the folder that control.sh filled.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { getSystemErrorName } from 'node:util';
+
+const [, , tableFile, receiptFile, controls, tableOut] = process.argv;
+const lines = (file) => readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+const errno = (text) => (/^-\d+$/.test(text) ? getSystemErrorName(Number(text)) : text);
+const receipt = JSON.parse(readFileSync(receiptFile, 'utf8'));
+const report = [];
+const failed = [];
+
+const inside = new Map();
+for (const part of receipt.state.final.judge.reports ?? []) {
+  for (const row of part.attempts) {
+    if (inside.has(row.id)) failed.push(`two attempts are called ${row.id}`);
+    inside.set(row.id, { ...row, detail: errno(String(row.detail)) });
+  }
+}
+const denied = new Map();
+for (const d of receipt.boundary.denied_egress) denied.set(`${d.protocol} ${d.destination} ${d.port ?? 0}`, d);
+const wire = new Set(lines(`${controls}/wire`));
+
+// id -> the control in which it succeeded, else the error of the last.
+const controlled = new Map();
+for (const file of readdirSync(controls).filter((name) => /^(user|root|room)-[a-z]+$/.test(name))) {
+  for (const line of lines(`${controls}/${file}`)) {
+    const [name, result] = line.split(' ');
+    const row = line.startsWith('{') ? JSON.parse(line) : { id: name, got: Number(result) >= 0, detail: errno(result), wire: '' };
+    const who = file.split('-')[0];
+    const before = controlled.get(row.id);
+    if (before?.differs) continue;
+    if (row.wire !== '' && wire.has(row.wire)) controlled.set(row.id, { differs: true, text: `${who}: arrives` });
+    else if (row.got && row.wire === '') controlled.set(row.id, { differs: true, text: `${who}: succeeds` });
+    else if (row.got) controlled.set(row.id, { differs: true, sent: true, text: `${who}: is sent` });
+    else controlled.set(row.id, { differs: false, text: `${who}: ${row.detail}` });
+  }
+}
+
+const said = { pass: 0, fail: 0, skip: 0 };
+const tell = (verdict, text) => { said[verdict]++; console.log(`${verdict}\t${text}`); };
+const explained = new Set();
+let differ = 0;
+const seen = new Set();
+for (const line of lines(tableFile).filter((l) => !l.startsWith('#'))) {
+  const [id, group, must, evidence, ...rest] = line.split('\t');
+  if (!/^(denied|refused)$/.test(must) || !evidence || rest.length !== 0 || seen.has(id)) {
+    tell('fail', `${id}: a bad row of the table`);
+    continue;
+  }
+  seen.add(id);
+  const row = inside.get(id);
+  const record = row && denied.get(row.wire);
+  if (record) explained.add(row.wire);
+  const was = !row ? 'never tried' : row.got ? `SUCCEEDED: ${row.detail}` : `${record ? 'denied' : 'refused'} ${row.detail}`;
+  const other = controlled.get(id) ?? { differs: false, text: 'not tried' };
+  let verdict = 'pass';
+  if (!row || row.got || (must === 'denied') !== (record !== undefined) || (record && record.owner !== 'workflow')) verdict = 'fail';
+  else if (!other.differs) verdict = 'skip';
+  if (other.differs) differ++;
+  tell(verdict, `${group}: ${id}: ${was}, without the boundary ${other.text}`);
+  report.push([id, was, other.text, { pass: 'holds', fail: 'FAILS', skip: 'holds, no control' }[verdict],
+    record ? `boundary.denied_egress ${row.wire}` : evidence]);
+}
+// No packet without an attempt, no attempt without a row.
+for (const key of denied.keys()) if (!explained.has(key)) failed.push(`a packet that no attempt explains: ${key}`);
+for (const [id, row] of inside) {
+  if (!seen.has(id) && !id.startsWith('ran-') && !/^socket-(inet-stream|inet6-dgram|netlink-route)$/.test(id)) failed.push(`not in the table: ${id}`);
+  if (id.startsWith('ran-') && !row.got) failed.push(`${id}: ${row.detail}`);
+}
+for (const text of failed) tell('fail', text);
+console.log(`count\t${differ}`);
+
+if (tableOut) {
+  const head = ['ATTEMPT', 'INSIDE', 'WITHOUT THE BOUNDARY', 'VERDICT', 'IN THE RECEIPT'];
+  const width = head.map((_, i) => Math.max(...[head, ...report].map((r) => r[i].length)));
+  const text = [head, ...report].map((r) => r.map((cell, i) => cell.padEnd(width[i])).join('  ').trimEnd()).join('\n');
+  writeFileSync(tableOut, `${text}\n\n${report.length} attempts: ${said.pass} held where the control shows an effect, ${
+    said.skip} held and have no control on this machine, ${said.fail} failed\n`);
+}
