@@ -177,7 +177,7 @@ $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
-NSRUN_HOST = process node node_digest lease remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
+NSRUN_HOST = process node node_digest lease cgroup cgroup_find remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
 	backend_namespace backend_local diag cmd_doctor cmd_reap
 $(O)/tests/nsrun: tests/lib/nsrun.c $(NSRUN_HOST:%=$(O)/host/host/%.o) $(O)/host/proto.a $(O)/host/foreign/cJSON.o | $(O)/tests/nsguest
 	$(call say,TEST,$@)

@@ -47,12 +47,19 @@ struct facts { /* for the receipt; "" unknown */
 	char node_inside[512]; /* in the sandbox */
 	char node_version[32];
 	char node_sha256[65];
-	char limits_enforced[256]; /* "pids by rlimit; memory not enforced; ..." */
+	char limits_enforced[640]; /* "pids by rlimit; memory not enforced; ..." */
+	char limits_fix[160];      /* what would make more limits enforced, or "" */
+	uint32_t pids_most; /* processes that the sandbox may have in all, ours included; 0 not enforced from outside */
+	uint64_t memory_most;  /* bytes of memory likewise */
+	uint64_t oom_kills;    /* after destroy: processes that the kernel killed because memory ended ... */
+	bool oom_elsewhere;    /* ... though the sandbox was below its own limit */
+	uint64_t pids_refused; /* after destroy: processes refused at pids_most */
 	uint32_t workflow_uid, workflow_gid, twins_uid, twins_gid, postgres_uid, postgres_gid; /* as seen inside */
 	char app_dir[256];       /* as seen by the guest: "/app", on local a folder below $TMPDIR */
 	char home_dir[256];      /* "/home/node" */
 	char guest_stderr[2048]; /* the last bytes the guest wrote there: only set when it could not speak in frames */
 };
+#define LEASE_CGROUPS 2u
 struct lease { /* one journal line: a file in the lease folder */
 	char backend[16];
 	char run_id[40];
@@ -62,6 +69,7 @@ struct lease { /* one journal line: a file in the lease folder */
 	uint64_t host_pid, host_start_time; /* of the program that holds the run; filled by lease_write */
 	char boot_id[40];                   /* pids of another boot mean nothing; filled by lease_write */
 	char folder[256];                   /* to be removed with the run, or "" */
+	char cgroups[LEASE_CGROUPS][512];   /* control groups to be removed with the run, or "" */
 	char path[512];                     /* the lease file itself */
 };
 struct doctor_item {

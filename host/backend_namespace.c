@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "host/backend.h"
+#include "host/cgroup.h"
 #include "host/diag.h"
 #include "host/node.h"
 #include "host/ns.h"
@@ -26,10 +27,12 @@
 #define PIPE_BYTES (1 << 20)
 #define REPORT_WAIT_MS 20000
 #define END_WAIT_MS 5000
+#define CGROUP_WAIT_MS 5000
 
 struct backend {
 	struct node node;
 	struct ns_ids ids;
+	struct cgroup cgroup;
 	pid_t pid;                           /* 0: no init (any more) */
 	int pidfd, go, report, in, out, log; /* -1 none */
 	struct lease lease;
@@ -196,8 +199,10 @@ launch(struct backend *b, struct ns_init *in, struct ends *e, struct diag *d)
 	if ((r = process_start_time(b->pid, &b->lease.start_time)) < 0)
 		return diag_set(d, r, "/proc/%d/stat cannot be read: is /proc mounted?", (int)b->pid);
 	snprintf(b->lease.id, sizeof(b->lease.id), "%d", (int)b->pid);
-	if ((r = expect(b, NS_HELLO, d)) < 0 || (r = lease_write(&b->lease, d)) < 0 ||
-	    (r = ns_ids_write(&b->ids, b->pid, d)) < 0)
+	if ((r = expect(b, NS_HELLO, d)) < 0 || (r = lease_write(&b->lease, d)) < 0)
+		return r;
+	cgroup_enter(&b->cgroup, b->pid);
+	if ((r = ns_ids_write(&b->ids, b->pid, d)) < 0)
 		return r;
 	if (send(b->go, "m", 1, MSG_NOSIGNAL) != 1)
 		return diag_set(d, -EPIPE, "the sandbox's init ended early");
@@ -219,6 +224,19 @@ backend_new(void)
 	return b;
 }
 
+/* Where the groups will be stands in the lease before they are made. */
+static void
+plan_groups(struct backend *b, const struct backend_spec *s)
+{
+	const struct cgroup_place *p = b->cgroup.places;
+	int k;
+
+	cgroup_find("", s->run_id, &b->cgroup);
+	for (k = 0; k < CGROUP_KINDS; k++)
+		if (k == 0 || strcmp(p[k].path, p[0].path) != 0)
+			snprintf(b->lease.cgroups[k], sizeof(b->lease.cgroups[k]), "%s", p[k].path);
+}
+
 static int
 open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struct diag *d)
 {
@@ -236,9 +254,11 @@ open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struc
 	snprintf(b->lease.backend, sizeof(b->lease.backend), "namespace");
 	snprintf(b->lease.run_id, sizeof(b->lease.run_id), "%s", s->run_id);
 	b->lease.expires_s = s->expires_s;
+	plan_groups(b, s);
 	if ((r = lease_write(&b->lease, d)) < 0)
 		goto out;
 	b->leased = true;
+	cgroup_make(&b->cgroup, s->limits.memory_bytes, s->limits.pids ? s->limits.pids + CGROUP_OWN_PIDS : 0);
 	in.go = e->go;
 	in.report = e->report;
 	in.in = e->in;
@@ -331,13 +351,33 @@ read_log(struct backend *b)
 	}
 }
 
+/* What was left to do when nothing of the sandbox runs any more. */
+static int
+forget(struct backend *b, const char **what)
+{
+	int r;
+
+	shut(&b->log);
+	ns_ids_wipe(&b->ids);
+	cgroup_count(&b->cgroup);
+	*what = "control group";
+	if ((r = cgroup_remove(&b->cgroup, CGROUP_WAIT_MS, what)) < 0)
+		return r;
+	*what = "lease";
+	if (b->leased && (r = lease_drop(&b->lease)) == 0)
+		b->leased = false;
+	return r;
+}
+
 static int
 namespace_destroy(struct backend *b, struct cleanup *c)
 {
+	const char *what = "init of the sandbox";
 	int r = 0;
 
 	if (b->pid) {
 		b->done.attempts++;
+		cgroup_kill(&b->cgroup);
 		r = process_end(b->pidfd, END_WAIT_MS);
 		if (r == 0) {
 			/* The kernel lets PID 1 end only after everything else in its pid namespace is gone. */
@@ -352,20 +392,35 @@ namespace_destroy(struct backend *b, struct cleanup *c)
 	shut(&b->in);
 	shut(&b->out);
 	read_log(b);
-	if (r == 0) {
-		shut(&b->log);
-		ns_ids_wipe(&b->ids);
-		if (b->leased && (r = lease_drop(&b->lease)) == 0)
-			b->leased = false;
-	}
+	if (r == 0)
+		r = forget(b, &what);
 	b->done.confirmed = r == 0;
 	b->done.expires_s = r == 0 ? 0 : b->lease.expires_s;
 	b->done.reason[0] = '\0';
 	if (r < 0)
-		snprintf(b->done.reason, sizeof(b->done.reason), "%s: %s", b->pid ? "init of the sandbox" : "lease",
-			 strerror(-r));
+		snprintf(b->done.reason, sizeof(b->done.reason), "%.200s: %s", what, strerror(-r));
 	*c = b->done;
 	return r;
+}
+
+static void
+describe_limits(const struct backend *b, struct facts *f)
+{
+	const struct cgroup_place *p = b->cgroup.places;
+	char groups[512];
+	int k;
+
+	cgroup_describe(&b->cgroup, groups, sizeof(groups));
+	snprintf(f->limits_enforced, sizeof(f->limits_enforced),
+		 "disk by tmpfs size; files by rlimit in the guest; %s; cpu not asked", groups);
+	for (k = 0; k < CGROUP_KINDS && !f->limits_fix[0]; k++)
+		if (!p[k].version)
+			snprintf(f->limits_fix, sizeof(f->limits_fix), "%s", p[k].fix);
+	f->pids_most = p[CGROUP_PIDS].version ? b->cgroup.pids : 0;
+	f->memory_most = p[CGROUP_MEMORY].version ? b->cgroup.memory_bytes : 0;
+	f->oom_kills = b->cgroup.counts.oom_kills;
+	f->oom_elsewhere = b->cgroup.counts.oom_elsewhere;
+	f->pids_refused = b->cgroup.counts.pids_refused;
 }
 
 static int
@@ -382,9 +437,7 @@ namespace_describe(struct backend *b, struct facts *f)
 	snprintf(f->node_inside, sizeof(f->node_inside), "%s", b->node.inside);
 	snprintf(f->node_version, sizeof(f->node_version), "%s", b->node.version);
 	snprintf(f->node_sha256, sizeof(f->node_sha256), "%s", b->node.sha256);
-	snprintf(f->limits_enforced, sizeof(f->limits_enforced),
-		 "disk by tmpfs size; pids and files by rlimit in the guest; "
-		 "memory and cpu not enforced by a cgroup");
+	describe_limits(b, f);
 	snprintf(f->app_dir, sizeof(f->app_dir), "/app");
 	snprintf(f->home_dir, sizeof(f->home_dir), "/home/node");
 	snprintf(f->guest_stderr, sizeof(f->guest_stderr), "%s", b->said);
@@ -397,8 +450,11 @@ namespace_describe(struct backend *b, struct facts *f)
 static int
 namespace_reap(const struct lease *l, struct cleanup *c)
 {
+	char what[600];
+	size_t i;
 	int fd, r = 0;
 
+	snprintf(what, sizeof(what), "process %s", l->id);
 	memset(c, 0, sizeof(*c));
 	c->attempts = 1;
 	if (lease_is_alive(l)) {
@@ -411,12 +467,15 @@ namespace_reap(const struct lease *l, struct cleanup *c)
 		if (r == -ESRCH)
 			r = 0;
 	}
-	if (r == 0)
-		r = lease_drop(l);
+	for (i = 0; r == 0 && i < LEASE_CGROUPS; i++)
+		if (l->cgroups[i][0] && (r = cgroup_reap(l->cgroups[i], l->run_id, CGROUP_WAIT_MS)) < 0)
+			snprintf(what, sizeof(what), "control group %s", l->cgroups[i]);
+	if (r == 0 && (r = lease_drop(l)) < 0)
+		snprintf(what, sizeof(what), "lease");
 	c->confirmed = r == 0;
 	if (r < 0) {
 		c->expires_s = l->expires_s;
-		snprintf(c->reason, sizeof(c->reason), "process %s: %s", l->id, strerror(-r));
+		snprintf(c->reason, sizeof(c->reason), "%.200s: %s", what, strerror(-r));
 	}
 	return r;
 }

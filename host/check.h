@@ -53,6 +53,10 @@ struct check_facts {
 	bool sandbox;
 	const struct cJSON *denied; /* the last DENIED */
 	bool truncated[8];          /* by enum truncated_what; index 0: the spool */
+	/* What the backend counted from outside of the sandbox; all 0 where it cannot. */
+	uint64_t memory_most, oom_kills, pids_refused;
+	bool oom_elsewhere;
+	uint32_t pids; /* the world's */
 	uint64_t operations, unmatched;
 	uint64_t first_unmatched;
 	const char *unmatched_text;          /* what was asked, the nearest route and the difference; NULL or "" none */
@@ -92,6 +96,8 @@ int check_state_finish(const struct world_check *def, const struct world *w, con
 int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)
 	__attribute__((nonnull));
 int check_egress_finish(const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
+/* "memory limit of 448 MiB reached", or "" when the kernel killed nobody for lack of memory. */
+void check_memory_text(const struct check_facts *f, char *out, size_t size) __attribute__((nonnull));
 /* i from 0 to CHECK_BUILT_IN - 1. */
 int check_built_in(size_t i, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
 #endif

@@ -214,24 +214,48 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 	return egress_actual(f, workflow, twins, r);
 }
 
+void
+check_memory_text(const struct check_facts *f, char *out, size_t size)
+{
+	if (!f->oom_kills)
+		snprintf(out, size, "%s", "");
+	else if (f->oom_elsewhere)
+		snprintf(out, size, "the machine's memory ended below the memory limit of %" PRIu64 " MiB",
+			 f->memory_most >> 20);
+	else
+		snprintf(out, size, "memory limit of %" PRIu64 " MiB reached", f->memory_most >> 20);
+}
+
 static int
 within_limits(const struct check_facts *f, struct check_result *r)
 {
 	static const char *const names[8] = { "events", "stdout",         "stderr", "operations",
 					      "state",  "denied packets", "?",      "?" };
 	const struct plan_exit *e = f->exit;
+	char memory[96];
 	size_t i;
 
 	r->held = false;
+	check_memory_text(f, memory, sizeof(memory));
+	if (memory[0])
+		return check_actual(r, "%s: %s", memory,
+				    e && e->oom ? "the workflow was killed" : "a process of the run was killed");
+	if (f->pids_refused)
+		return check_actual(r, "process limit of %u reached: %" PRIu64 " not started", f->pids,
+				    f->pids_refused);
+	if (e && e->ended_by == ENDED_OUTPUT_LIMIT)
+		return check_actual(
+			r, "output limit (output_bytes) reached: truncated at the limit, the workflow was killed");
 	for (i = 0; i < 8; i++)
 		if (f->truncated[i])
 			return check_actual(r, "%s: truncated at the limit", names[i]);
 	if (!e)
 		return check_actual(r, "the workflow's end is not recorded");
-	if (e->ended_by == ENDED_OUTPUT_LIMIT)
-		return check_actual(r, "output_bytes was reached: the workflow was killed");
 	if (e->ended_by == ENDED_OOM || e->oom)
 		return check_actual(r, "memory_mb was reached: the workflow was killed");
+	if (e->ended_by == ENDED_ITSELF && e->signal == SIGXFSZ)
+		return check_actual(
+			r, "file size limit reached: a file grew beyond it, the workflow was killed (SIGXFSZ)");
 	r->held = true;
 	return check_actual(r, "no limit was reached");
 }

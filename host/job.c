@@ -6,6 +6,7 @@
 #include <cJSON.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -488,6 +489,44 @@ print_json(struct job *j)
 	return r;
 }
 
+/* Killed, not by us, while the kernel killed for lack of memory: the guest sees only the signal. */
+static void
+judge_memory(struct job *j, struct check_facts *f)
+{
+	struct plan_exit *x = &j->evidence.exit;
+	char memory[96], why[320];
+
+	f->memory_most = j->facts.memory_most;
+	f->oom_kills = j->facts.oom_kills;
+	f->oom_elsewhere = j->facts.oom_elsewhere;
+	f->pids_refused = j->facts.pids_refused;
+	f->pids = j->limits.pids;
+	if (!f->oom_kills)
+		return;
+	if (j->evidence.have_exit && x->ended_by == ENDED_ITSELF && x->signal == SIGKILL)
+		x->oom = 1;
+	if (!j->run.facts.cause[CAUSE_ERROR])
+		return;
+	/* The guest or the twins were hit: what followed from it is not the reason. */
+	check_memory_text(f, memory, sizeof(memory));
+	snprintf(why, sizeof(why), "%s: %.200s", memory, j->run.facts.why[CAUSE_ERROR]);
+	memcpy(j->run.facts.why[CAUSE_ERROR], why, sizeof(why));
+}
+
+/* A limit that was reached is named, not only counted. */
+static void
+name_limit(struct job *j)
+{
+	size_t i, len = strlen(j->verdict.why);
+
+	for (i = 0; j->verdict.status == STATUS_FAILED && i < j->checks.results_len; i++) {
+		const struct check_result *c = &j->checks.results[i];
+
+		if (strcmp(c->id, "within-limits") == 0 && !c->held)
+			snprintf(j->verdict.why + len, sizeof(j->verdict.why) - len, ": %.250s", c->actual);
+	}
+}
+
 /* Nothing but the table decides; what could not be evaluated or kept is an error, whatever the run was. */
 static void
 judge(struct job *j)
@@ -501,6 +540,7 @@ judge(struct job *j)
 	if (r == 0)
 		r = spool_sync(&j->spool);
 	evidence_facts(&j->evidence, &facts);
+	judge_memory(j, &facts);
 	if (r == 0)
 		r = checks_finish(&j->checks, &facts);
 	if (r == 0)
@@ -513,6 +553,7 @@ judge(struct job *j)
 		(void)run_step(&j->run, &ev, loop_now_ms());
 	}
 	run_verdict(&j->run.facts, j->checks.results_len, checks_not_held(&j->checks), &j->verdict);
+	name_limit(j);
 	redact_text(j->redact, j->verdict.why, sizeof(j->verdict.why));
 	redact_text(j->redact, j->facts.guest_stderr, sizeof(j->facts.guest_stderr));
 }

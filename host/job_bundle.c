@@ -74,7 +74,8 @@ fill_policy(struct job *j, struct plan_policy *p)
 	p->idle_ms = w->limits.idle_ms;
 	p->grace_ms = w->limits.grace_ms;
 	p->memory_bytes = j->limits.memory_bytes;
-	p->pids = w->limits.pids;
+	/* Where a control group counts processes it says when it refused one; the rlimit, which is silent, only stands behind. */
+	p->pids = j->facts.pids_most ? j->facts.pids_most : w->limits.pids;
 	p->files = w->limits.files;
 	p->disk_bytes = j->limits.disk_bytes;
 	p->output_bytes = w->limits.output_bytes;

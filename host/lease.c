@@ -40,7 +40,8 @@ is_run_id(const char *s)
 int
 lease_render(const struct lease *l, char *out, size_t size)
 {
-	int n;
+	size_t i;
+	int n, more;
 
 	if (!is_run_id(l->run_id) || !l->backend[0] || !is_line(l->backend) || !is_line(l->id) || !is_line(l->folder) ||
 	    !is_line(l->boot_id))
@@ -50,6 +51,14 @@ lease_render(const struct lease *l, char *out, size_t size)
 		     "host_start_time %llu\nboot_id %s\nfolder %s\n",
 		     l->backend, l->run_id, l->id, (unsigned long long)l->start_time, (unsigned long long)l->expires_s,
 		     (unsigned long long)l->host_pid, (unsigned long long)l->host_start_time, l->boot_id, l->folder);
+	for (i = 0; i < LEASE_CGROUPS && n >= 0 && (size_t)n < size; i++) {
+		if (!l->cgroups[i][0])
+			continue;
+		if (!is_line(l->cgroups[i]))
+			return -EINVAL;
+		more = snprintf(out + n, size - (size_t)n, "cgroup %s\n", l->cgroups[i]);
+		n = more < 0 ? more : n + more;
+	}
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
@@ -94,6 +103,7 @@ lease_parse(const char *text, size_t len, struct lease *out)
 	const char *at = text, *end = text + len;
 	char version[4];
 	struct lease l;
+	size_t i;
 
 	memset(&l, 0, sizeof(l));
 	if (take(&at, end, "agenttwin-lease", version, sizeof(version)) < 0 || strcmp(version, "1") != 0 ||
@@ -104,7 +114,12 @@ lease_parse(const char *text, size_t len, struct lease *out)
 	    take_number(&at, end, "host_pid", &l.host_pid) < 0 ||
 	    take_number(&at, end, "host_start_time", &l.host_start_time) < 0 ||
 	    take(&at, end, "boot_id", l.boot_id, sizeof(l.boot_id)) < 0 ||
-	    take(&at, end, "folder", l.folder, sizeof(l.folder)) < 0 || at != end)
+	    take(&at, end, "folder", l.folder, sizeof(l.folder)) < 0)
+		return -EPROTO;
+	for (i = 0; i < LEASE_CGROUPS && at != end; i++)
+		if (take(&at, end, "cgroup", l.cgroups[i], sizeof(l.cgroups[i])) < 0 || !l.cgroups[i][0])
+			return -EPROTO;
+	if (at != end)
 		return -EPROTO;
 	memcpy(l.path, out->path, sizeof(l.path));
 	*out = l;
@@ -241,7 +256,8 @@ lease_drop(const struct lease *l)
 	return unlink(l->path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static void
+/* False when it is gone: its run ended meanwhile. */
+static bool
 read_one(int dir, const char *folder, const char *name, struct lease *l)
 {
 	char text[LEASE_TEXT_MAX + 1];
@@ -251,14 +267,17 @@ read_one(int dir, const char *folder, const char *name, struct lease *l)
 
 	memset(l, 0, sizeof(*l));
 	if (snprintf(l->path, sizeof(l->path), "%s/%s", folder, name) >= (int)sizeof(l->path))
-		return; /* malformed by its name; lease_folder makes no such */
+		return true; /* malformed by its name; lease_folder makes no such */
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return false;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
 		n = read(fd, text, sizeof(text));
 	if (fd >= 0)
 		close(fd);
 	if (n < 0 || n > (ssize_t)LEASE_TEXT_MAX || lease_parse(text, (size_t)n, l) < 0)
 		l->backend[0] = '\0';
+	return true;
 }
 
 /* Leftovers of a program that died between write and rename say nothing that is needed: nothing was created yet, or the
@@ -299,7 +318,8 @@ each_in(char *folder, int (*each)(const struct lease *l, void *arg), void *arg)
 		if (len <= sizeof(SUFFIX) - 1 || len > 64 ||
 		    strcmp(e->d_name + len - (sizeof(SUFFIX) - 1), SUFFIX) != 0)
 			continue;
-		read_one(dirfd(dir), folder, e->d_name, &l);
+		if (!read_one(dirfd(dir), folder, e->d_name, &l))
+			continue;
 		n++;
 		r = each(&l, arg);
 	}

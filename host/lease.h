@@ -8,7 +8,7 @@ struct lease;
 
 #define LEASE_TEXT_MAX 2048u
 
-/* "agenttwin-lease 1", then one "name value" line for each field.  The length, or -EINVAL for a field that cannot be
+/* "agenttwin-lease 1", then one "name value" line for each field, and one more for each control group.  The length, or -EINVAL for a field that cannot be
  * written (line break, bad run id), -ENOSPC. */
 int lease_render(const struct lease *l, char *out, size_t size) __attribute__((warn_unused_result, nonnull));
 /* Strict: every field once, in order.  0 or -EPROTO.  path is not touched. */

@@ -131,6 +131,16 @@ runtime_part(struct emit *e, const struct receipt *r)
 	emit_u64(e, "state_bytes", r->world->limits.state_bytes);
 	emit_close(e);
 	known(e, "enforced", f->limits_enforced);
+	emit_open(e, "reached", '{'); /* null: nobody counted */
+	if (f->memory_most)
+		emit_u64(e, "oom_kills", f->oom_kills);
+	else
+		emit_null(e, "oom_kills");
+	if (f->pids_most)
+		emit_u64(e, "pids_refused", f->pids_refused);
+	else
+		emit_null(e, "pids_refused");
+	emit_close(e);
 	emit_close(e);
 	emit_open(e, "uids", '{');
 	emit_u64(e, "workflow", f->workflow_uid);

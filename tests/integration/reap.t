@@ -28,13 +28,16 @@ field() { sed -n "s/^$2 //p" "$(lease_of "$1")"; }
 # start BACKEND RUNID SCRIPT: in the background; sets pid
 start() {
 	echo "$3" >"$tmp/script"
-	"$nsrun" "$1" "$guest" -i "$2" <"$tmp/script" >"$tmp/out" 2>"$tmp/err" &
+	"$nsrun" "$1" "$guest" -i "$2" -m 268435456 -p 64 <"$tmp/script" >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
 	stop_later "$pid"
 }
+groups() { find /sys/fs/cgroup -maxdepth 12 -type d -name "agenttwin-$1" 2>/dev/null; }
+by_cgroup=
 backends="local"
 if "$nsrun" doctor --runtime namespace >"$tmp/doctor" 2>&1; then
 	backends="namespace local"
+	by_cgroup=$(grep 'ok     limits: ' "$tmp/doctor")
 else
 	skip "the namespace backend" "does not work here: agenttwin-host doctor says why"
 fi
@@ -47,6 +50,10 @@ for backend in $backends; do
 	ok "$backend: the lease is on disk" test -f "$(lease_of "$run")"
 	is "$(stat -c %a "$leases")" 700 "$backend: in a folder of our own"
 	is "$(field "$run" host_pid)" "$pid" "$backend: it names the host"
+	if [ $backend = namespace ] && [ -n "$by_cgroup" ]; then
+		is "$(field "$run" cgroup | sort)" "$(groups "$run" | sort)" "$backend: and the control groups, all of them"
+		ok "$backend: there are some" test -n "$(groups "$run")"
+	fi
 	out=$("$nsrun" reap)
 	is "$?" 0 "$backend: reap while the host lives"
 	like "$out" "^$run  $backend  running$" "$backend: leaves the run alone"
@@ -59,6 +66,7 @@ for backend in $backends; do
 	like "$out" "\"run\":[[:space:]]*\"$run\"" "$backend: names it"
 	ok "$backend: the lease is gone" test ! -e "$(lease_of "$run")"
 	ok "$backend: the folder is gone" test ! -e "$tmp/agenttwin-$run"
+	is "$(groups "$run")" "" "$backend: no control group is left"
 
 	# The init is stopped: it cannot end by itself, although the host is dead.
 	run=s$mark
@@ -110,6 +118,7 @@ for backend in $backends; do
 	ok "$backend: no process is left" none_marked "$mark"
 	ok "$backend: no lease is left" test ! -e "$(lease_of "$run")"
 	ok "$backend: no folder is left" test ! -e "$tmp/agenttwin-$run"
+	is "$(groups "*$mark")" "" "$backend: no control group of any of these is left"
 done
 
 # local: another process of the same user is never touched; files with odd modes go.
@@ -145,6 +154,18 @@ out=$("$nsrun" reap)
 is "$?" 4 "a lease that names a folder that is not a run's"
 ok "does not remove it" test -d "$tmp/run"
 rm -f "$(lease_of "evil$$")"
+# Not a control group, not of this run: neither is removed.
+mkdir -p "$tmp/agenttwin-evil$$" "$tmp/agenttwin-other"
+for folder in "$tmp/agenttwin-evil$$" "$tmp/agenttwin-other"; do
+	printf 'agenttwin-lease 1\nbackend namespace\nrun_id evil%s\nid \nstart_time 0\nexpires_s 1\nhost_pid 1\nhost_start_time 0\nboot_id x\nfolder \ncgroup %s\n' \
+		$$ "$folder" >"$(lease_of "evil$$")"
+	chmod 600 "$(lease_of "evil$$")"
+	out=$("$nsrun" reap)
+	is "$?" 4 "a lease that names a control group that is none of the run's"
+	like "$out" 'left: control group ' "is told"
+	ok "and not removed" test -d "$folder"
+	rm -f "$(lease_of "evil$$")"
+done
 "$nsrun" reap --frob >/dev/null 2>"$tmp/err"
 is "$?" 2 "an unknown argument"
 "$nsrun" reap >/dev/null

@@ -92,7 +92,7 @@ main(int argc, char **argv)
 	s.guest = mmap(NULL, s.guest_len, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	optind = 3;
-	while ((opt = getopt(argc, argv, "e:n:i:d:")) > 0)
+	while ((opt = getopt(argc, argv, "e:n:i:d:m:p:")) > 0)
 		if (opt == 'e')
 			seconds = atoi(optarg);
 		else if (opt == 'n')
@@ -101,6 +101,10 @@ main(int argc, char **argv)
 			s.run_id = optarg;
 		else if (opt == 'd')
 			s.limits.disk_bytes = strtoull(optarg, NULL, 10);
+		else if (opt == 'm')
+			s.limits.memory_bytes = strtoull(optarg, NULL, 10);
+		else if (opt == 'p')
+			s.limits.pids = (uint32_t)atoi(optarg);
 		else
 			return 2;
 	signal(SIGPIPE, SIG_IGN);

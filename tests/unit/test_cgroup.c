@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * A tree of files that looks like control groups: a folder that is made there gets the files that the kernel would give. */
+// LINK: -Wl,--wrap=mkdir,--wrap=rmdir
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/cgroup.h"
+#include "tests/lib/tap.h"
+
+#define ID "0190b5a2-1111-7222-8333-444455556666"
+
+int __real_mkdir(const char *path, mode_t mode);
+int __real_rmdir(const char *path);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_rmdir(const char *path);
+
+static char root[] = "/tmp/agenttwin-cgroup.XXXXXX";
+static const char *const group_files[] = { "pids.max",
+					   "pids.events",
+					   "memory.max",
+					   "memory.swap.max",
+					   "memory.events",
+					   "memory.limit_in_bytes",
+					   "memory.memsw.limit_in_bytes",
+					   "memory.oom_control",
+					   "memory.max_usage_in_bytes",
+					   "cgroup.procs",
+					   "cgroup.kill" };
+#define FILES_LEN (sizeof(group_files) / sizeof(group_files[0]))
+static const char *without; /* a file that this kernel does not have */
+static int busy;            /* so many more refusals of rmdir */
+
+static void
+put(const char *path, const char *text)
+{
+	char full[1024];
+	FILE *f;
+	char *at;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	for (at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		(void)__real_mkdir(full, 0755);
+		*at = '/';
+	}
+	f = fopen(full, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		abort();
+}
+
+static void
+get(const char *path, char *out, size_t size)
+{
+	char full[1024];
+	size_t n;
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	f = fopen(full, "r");
+	n = f ? fread(out, 1, size - 1, f) : 0;
+	out[n] = '\0';
+	if (f)
+		fclose(f);
+}
+
+int
+__wrap_mkdir(const char *path, mode_t mode)
+{
+	int r = __real_mkdir(path, mode);
+	char file[1024];
+	size_t i;
+
+	for (i = 0; r == 0 && i < FILES_LEN; i++) {
+		if (without && strcmp(group_files[i], without) == 0)
+			continue;
+		snprintf(file, sizeof(file), "%s/%s", path, group_files[i]);
+		close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	}
+	return r;
+}
+
+int
+__wrap_rmdir(const char *path)
+{
+	char file[1024];
+	size_t i;
+
+	if (busy > 0) {
+		busy--;
+		errno = EBUSY;
+		return -1;
+	}
+	for (i = 0; i < FILES_LEN; i++) {
+		snprintf(file, sizeof(file), "%s/%s", path, group_files[i]);
+		unlink(file);
+	}
+	return __real_rmdir(path);
+}
+
+static void
+lines(void)
+{
+	static const char v1[] = "31 23 0:36 / /sys/fs/cgroup/pids rw,relatime shared:9 - cgroup cgroup rw,pids\n";
+	static const char both[] = "31 23 0:36 / /a\\040b rw - cgroup cgroup rw,cpu,memory\n";
+	static const char docker[] = "31 23 0:36 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
+	static const char v2[] = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+	char path[64], dir[128];
+	size_t base;
+
+	ok(cgroup_line("4:memory:/process/1\n", "memory", path, sizeof(path)) && !strcmp(path, "/process/1"),
+	   "version 1: the path of a controller");
+	ok(cgroup_line("4:cpu,cpuacct:/a:b\n", "cpuacct", path, sizeof(path)) && !strcmp(path, "/a:b"),
+	   "one of several controllers, and a path with a colon");
+	ok(!cgroup_line("4:cpuset:/\n", "cpu", path, sizeof(path)), "a name that only starts alike");
+	ok(!cgroup_line("1:name=systemd:/\n", "systemd", path, sizeof(path)), "a named hierarchy is no controller");
+	ok(cgroup_line("0::/user.slice\n", NULL, path, sizeof(path)) && !strcmp(path, "/user.slice"), "version 2");
+	ok(!cgroup_line("4:memory:/a\n", NULL, path, sizeof(path)), "version 1 is not version 2");
+	ok(!cgroup_line("0::/user.slice\n", "pids", path, sizeof(path)), "nor the other way round");
+	ok(!cgroup_line("rubbish", "pids", path, sizeof(path)) &&
+		   !cgroup_line("4:pids:x", "pids", path, sizeof(path)) &&
+		   !cgroup_line("4:pids:/0123456789", "pids", path, 8),
+	   "what is malformed or too long is none");
+
+	ok(cgroup_mount(v1, "pids", "/", dir, sizeof(dir), &base) && !strcmp(dir, "/sys/fs/cgroup/pids") && base == 19,
+	   "a mount and the root group");
+	ok(cgroup_mount(v1, "pids", "/a/b", dir, sizeof(dir), &base) && !strcmp(dir, "/sys/fs/cgroup/pids/a/b"),
+	   "a group below");
+	ok(!cgroup_mount(v1, "memory", "/", dir, sizeof(dir), &base), "another controller");
+	ok(!cgroup_mount(v1, NULL, "/", dir, sizeof(dir), &base), "not version 2");
+	ok(cgroup_mount(both, "memory", "/", dir, sizeof(dir), &base) && !strcmp(dir, "/a b"), "escaped characters");
+	ok(cgroup_mount(docker, "memory", "/docker/abc", dir, sizeof(dir), &base) &&
+		   !strcmp(dir, "/sys/fs/cgroup/memory"),
+	   "a container: the mount shows the group itself");
+	ok(cgroup_mount(docker, "memory", "/docker/abc/d", dir, sizeof(dir), &base) &&
+		   !strcmp(dir, "/sys/fs/cgroup/memory/d"),
+	   "and what is below");
+	ok(!cgroup_mount(docker, "memory", "/docker/abcd", dir, sizeof(dir), &base), "not a group with a longer name");
+	ok(!cgroup_mount(docker, "memory", "/", dir, sizeof(dir), &base), "not a group that it does not show");
+	ok(cgroup_mount(v2, NULL, "/x", dir, sizeof(dir), &base) && !strcmp(dir, "/sys/fs/cgroup/x") && base == 14,
+	   "version 2");
+	ok(!cgroup_mount(v2, NULL, "/../x", dir, sizeof(dir), &base), "outside of the cgroup namespace: not shown");
+	ok(!cgroup_mount("31 23 0:36 / /x rw", "pids", "/", dir, sizeof(dir), &base) &&
+		   !cgroup_mount("- cgroup", "pids", "/", dir, sizeof(dir), &base) &&
+		   !cgroup_mount("31 - cgroup cgroup rw,pids", "pids", "/", dir, sizeof(dir), &base),
+	   "what is malformed is none");
+
+	is_int((long long)cgroup_number("low 1\noom 2\noom_kill 3\n", "oom_kill"), 3, "a number behind its word");
+	is_int((long long)cgroup_number("oom_kill_disable 1\nunder_oom 0\noom_kill 7\n", "oom_kill"), 7,
+	       "not behind a longer one");
+	is_int((long long)cgroup_number("max 5", "max"), 5, "without a last line feed");
+	is_int((long long)cgroup_number("", "max"), 0, "nothing is 0");
+
+	ok(cgroup_is_named("/sys/fs/cgroup/agenttwin-" ID, ID), "the name of a run's group");
+	ok(!cgroup_is_named("/sys/fs/cgroup/agenttwin-" ID, "x") && !cgroup_is_named("/sys/fs/cgroup/x", "x") &&
+		   !cgroup_is_named("/a/../agenttwin-x", "x") && !cgroup_is_named("agenttwin-x", "x") &&
+		   !cgroup_is_named("/agenttwin-", ""),
+	   "others are not");
+	is_int(cgroup_reap("/tmp/agenttwin-none", "none", 0), 0, "reap: what is gone is gone");
+	is_int(cgroup_reap(root, "x", 0), -EINVAL, "reap: another name is left alone");
+	snprintf(dir, sizeof(dir), "%s/agenttwin-x", root);
+	(void)__real_mkdir(dir, 0755);
+	is_int(cgroup_reap(dir, "x", 0), -EINVAL, "reap: a folder that is no control group is left alone");
+	is_int(access(dir, F_OK), 0, "it is still there");
+	(void)__real_rmdir(dir);
+}
+
+static void
+version_1(void)
+{
+	struct cgroup c;
+	const char *left = NULL;
+	char text[512], want[256];
+
+	put("/proc/self/cgroup", "8:pids:/\n4:memory:/mine\n0::/\n");
+	put("/proc/self/mountinfo", "1 2 0:1 / / rw - ext4 x rw\n31 23 0:36 / /cg/pids rw - cgroup cgroup rw,pids\n"
+				    "32 23 0:36 / /cg/memory rw - cgroup cgroup rw,memory\n"
+				    "33 23 0:36 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+	put("/cg/pids/tasks", "");
+	put("/cg/memory/mine/tasks", "");
+	put("/cg/unified/cgroup.controllers", "");
+	cgroup_find(root, ID, &c);
+	snprintf(want, sizeof(want), "%s/cg/memory/mine/agenttwin-" ID, root);
+	is_str(c.places[CGROUP_MEMORY].path, want, "version 1: below the caller's own group");
+	is_int(c.places[CGROUP_PIDS].version, 1, "pids likewise");
+	cgroup_make(&c, 64u << 20, 40);
+	get("/cg/pids/agenttwin-" ID "/pids.max", text, sizeof(text));
+	is_str(text, "40", "the process limit is set");
+	get("/cg/memory/mine/agenttwin-" ID "/memory.memsw.limit_in_bytes", text, sizeof(text));
+	is_str(text, "67108864", "the memory limit, swap included");
+	cgroup_enter(&c, 4711);
+	get("/cg/memory/mine/agenttwin-" ID "/cgroup.procs", text, sizeof(text));
+	is_str(text, "4711", "the init is put in");
+	get("/cg/pids/agenttwin-" ID "/cgroup.procs", text, sizeof(text));
+	is_str(text, "4711", "into both");
+	cgroup_describe(&c, text, sizeof(text));
+	is_str(text, "pids by cgroup v1 (40); memory by cgroup v1 (64 MiB, swap included)", "in words");
+	put("/cg/pids/agenttwin-" ID "/pids.events", "max 3\n");
+	put("/cg/memory/mine/agenttwin-" ID "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+	put("/cg/memory/mine/agenttwin-" ID "/memory.max_usage_in_bytes", "67108864\n");
+	cgroup_count(&c);
+	ok(c.counts.oom_kills == 2 && c.counts.pids_refused == 3 && !c.counts.oom_elsewhere,
+	   "what happened is counted");
+	put("/cg/memory/mine/agenttwin-" ID "/memory.max_usage_in_bytes", "1000000\n");
+	cgroup_count(&c);
+	ok(c.counts.oom_elsewhere, "memory that ended elsewhere is told apart");
+	busy = 3;
+	is_int(cgroup_remove(&c, 2000, &left), 0, "removed, after a while");
+	ok(!left && access(want, F_OK) < 0, "nothing is left");
+	cgroup_count(&c);
+	is_int((long long)c.counts.oom_kills, 2, "the counts stay");
+
+	cgroup_find(root, ID, &c);
+	cgroup_make(&c, 0, 40);
+	cgroup_describe(&c, text, sizeof(text));
+	is_str(text, "pids by cgroup v1 (40); memory not enforced (not asked)", "what is not asked is not made");
+	busy = 1000000;
+	is_int(cgroup_remove(&c, 30, &left), -EBUSY, "a group that stays busy is told");
+	ok(left && strstr(left, "agenttwin-" ID), "by its path");
+	busy = 0;
+	is_int(cgroup_remove(&c, 30, &left), 0, "and may be asked again");
+}
+
+static void
+version_2(void)
+{
+	struct cgroup c;
+	char text[512], want[256];
+
+	put("/proc/self/cgroup", "0::/user.slice/app.slice/run-1.scope\n");
+	put("/proc/self/mountinfo", "33 23 0:36 / /cg2 rw - cgroup2 cgroup2 rw\n");
+	put("/cg2/cgroup.controllers", "cpuset cpu io memory pids\n");
+	put("/cg2/cgroup.subtree_control", "cpu memory pids\n");
+	put("/cg2/user.slice/app.slice/cgroup.subtree_control", "cpu memory pids\n");
+	put("/cg2/user.slice/app.slice/run-1.scope/cgroup.subtree_control", "\n");
+	cgroup_find(root, ID, &c);
+	snprintf(want, sizeof(want), "%s/cg2/user.slice/app.slice/agenttwin-" ID, root);
+	is_str(c.places[CGROUP_MEMORY].path, want, "version 2: beside the caller's own group, which holds processes");
+	is_str(c.places[CGROUP_PIDS].path, want, "one group for both");
+	cgroup_make(&c, 64u << 20, 40);
+	cgroup_enter(&c, 4711);
+	get("/cg2/user.slice/app.slice/agenttwin-" ID "/memory.swap.max", text, sizeof(text));
+	is_str(text, "0", "no swap");
+	cgroup_describe(&c, text, sizeof(text));
+	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap included)", "in words");
+	put("/cg2/user.slice/app.slice/agenttwin-" ID "/memory.events", "max 9\noom 1\noom_kill 1\n");
+	cgroup_count(&c);
+	ok(c.counts.oom_kills == 1 && !c.counts.oom_elsewhere, "memory ended at the own limit");
+	put("/cg2/user.slice/app.slice/agenttwin-" ID "/memory.events", "max 0\noom 0\noom_kill 1\n");
+	cgroup_count(&c);
+	ok(c.counts.oom_elsewhere, "or further up");
+	cgroup_kill(&c);
+	get("/cg2/user.slice/app.slice/agenttwin-" ID "/cgroup.kill", text, sizeof(text));
+	is_str(text, "1", "killed as a group");
+	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
+	ok(access(want, F_OK) < 0, "once");
+	get("/cg2/user.slice/app.slice/cgroup.subtree_control", text, sizeof(text));
+	is_str(text, "cpu memory pids\n", "the group of others was not changed");
+
+	without = "memory.swap.max";
+	cgroup_find(root, ID, &c);
+	cgroup_make(&c, 64u << 20, 40);
+	cgroup_describe(&c, text, sizeof(text));
+	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap not limited)",
+	       "a kernel without swap accounting");
+	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
+	without = "pids.max";
+	cgroup_find(root, ID, &c);
+	cgroup_make(&c, 64u << 20, 40);
+	cgroup_describe(&c, text, sizeof(text));
+	is_str(text,
+	       "pids by rlimit in the guest, not by a cgroup (the limit cannot be set: No such file or directory); "
+	       "memory by cgroup v2 (64 MiB, swap included)",
+	       "one limit of two");
+	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
+	without = "cgroup.procs";
+	cgroup_find(root, ID, &c);
+	cgroup_make(&c, 64u << 20, 40);
+	cgroup_enter(&c, 4711);
+	ok(c.places[CGROUP_PIDS].version == 0 && c.places[CGROUP_MEMORY].version == 0,
+	   "a sandbox that cannot be put in is not limited");
+	is_int(cgroup_remove(&c, 100, NULL), 0, "and leaves nothing");
+	ok(access(want, F_OK) < 0, "at all");
+	without = NULL;
+
+	put("/cg2/user.slice/app.slice/cgroup.subtree_control", "cpu\n");
+	put("/cg2/cgroup.subtree_control", "cpu\n");
+	cgroup_find(root, ID, &c);
+	is_int(c.places[CGROUP_MEMORY].version, 0, "nobody hands the controller on: not enforced");
+	ok(strstr(c.places[CGROUP_MEMORY].why, "hands no controller memory on") &&
+		   strstr(c.places[CGROUP_MEMORY].fix, "systemd-run"),
+	   "with the reason and the way out");
+	put("/cg2/cgroup.subtree_control", "memory pids\n");
+	put("/proc/self/cgroup", "0::/\n");
+	cgroup_find(root, ID, &c);
+	snprintf(want, sizeof(want), "%s/cg2/agenttwin-" ID, root);
+	is_str(c.places[CGROUP_MEMORY].path, want, "in the root, below the root");
+	put("/cg2/cgroup.controllers", "cpu\n");
+	cgroup_find(root, ID, &c);
+	ok(strstr(c.places[CGROUP_MEMORY].why, "no controller memory") != NULL, "a machine without the controller");
+	put("/proc/self/mountinfo", "1 2 0:1 / / rw - ext4 x rw\n");
+	cgroup_find(root, ID, &c);
+	is_str(c.places[CGROUP_PIDS].why, "no control groups are mounted", "a machine without control groups");
+	cgroup_make(&c, 64u << 20, 40);
+	cgroup_enter(&c, 4711);
+	is_int(cgroup_remove(&c, 100, NULL), 0, "there is nothing to remove");
+}
+
+int
+main(void)
+{
+	char command[128];
+
+	if (!mkdtemp(root))
+		return 1;
+	lines();
+	version_1();
+	version_2();
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	ok(system(command) == 0, "the tree is removed");
+	return tap_done();
+}
