@@ -35,5 +35,7 @@ for destination in 1.1.1.1 2606:4700:4700::1111 203.0.113.9 2001:db8::9 169.254.
 	like "$rows" "^tcp $destination 443 " "recorded: TCP to $destination"
 	like "$rows" "^udp $destination 53 " "recorded: UDP to $destination"
 done
+names=$(json "$receipt" 'r.boundary.refused_names.map(n => n.name + " " + n.type).join("\n")')
+for name in "example.com A" "example.com AAAA"; do like "$names" "^$name\$" "recorded: the name $name"; done
 is "$(json "$receipt" 'r.boundary.opening.proved && r.boundary.closing.proved')" true "the boundary stood at both ends"
 done_testing
