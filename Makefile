@@ -6,6 +6,7 @@
 # make fuzz T=60  every fuzz target for T seconds       make bench     ratios against peers
 # make test-long  the long forms                        make escape    the escape suite alone
 # make fuzz-long  the closing run of root's parsers     make compat    packages of npm, a table of what works
+# make reproduce  two builds of the guest compared      make hardening, make sbom   tables of how and of what both are made
 # make install    DESTDIR= PREFIX=/usr/local            make uninstall, make format, make clean
 # Everything built lies below $(O).  V=1 shows the commands.  All paths are relative: the checkout may lie in a folder
 # whose name has spaces.
