@@ -3,14 +3,18 @@
 # control.sh PROGRAMS OUT - the attempts of attempts.tsv without the boundary, for control.t: run as root within new mount, network,
 # process, ipc and uts namespaces; all traffic stays between this network and one more that is made here.  PROGRAMS: the folder
 # of hostile, helper, hostile.mjs.  OUT gets what each control said, and `wire`: the packets that arrived at the other side.
+# shellcheck disable=SC2086 # $nobody is a command and its arguments
 set -u
-programs=$1
-out=$2
 nobody="setpriv --reuid 65534 --regid 65534 --clear-groups --"
 mount --make-rprivate /
 mount -t proc proc /proc
+# What attempts leave in /tmp is left in a folder of our own.
+mount -t tmpfs none /mnt || exit 1
+programs=/mnt/programs out=/mnt/out
+mkdir "$programs" "$out" && mount --bind "$1" "$programs" && mount --bind "$2" "$out" || exit 1
 mkdir -m 1777 "$out/tmp"
-cd "$out/tmp" || exit 1
+mount --bind "$out/tmp" /tmp
+cd /tmp || exit 1
 
 # The other side: two links, routes to everywhere, an eye.
 unshare -n sleep 600 &
