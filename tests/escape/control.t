@@ -30,7 +30,9 @@ hostile "$tmp/world" hostile.mjs '"limits": { "disk_mb": 64, "pids": 64, "files"
 cp "$tmp/hostile" "$tmp/world/"
 sed -i 's/"files": \[ /&"hostile", /' "$tmp/world/world.json"
 run_world "$tmp/world"
-is_run passed 0 "the run itself is sound"
+# The floods reach the process limit, which a control group counts where there is one; nothing else may be wrong.
+like "$status $(json "$receipt" 'r.status + " " + r.checks.filter((c) => !c.held).map((c) => c.id + ": " + c.actual).join("; ")')" \
+	'^(0 passed |1 failed within-limits: process limit of 64 reached: [0-9]+ not started)$' "the run itself is sound" || explain
 is "$(json "$receipt" '[r.boundary.opening.proved, r.boundary.closing.proved, r.boundary.denied.total.postrouting, r.boundary.denied.unrecorded]')" \
 	'[true,true,0,0]' "the boundary stood at both ends, nothing got past its first chain, each packet has a record"
 for kind in child session double-fork clone-parent fork-storm vfork-storm; do
