@@ -10,7 +10,7 @@ need_namespace
 need_helper
 if [ "$(id -u)" -ne 0 ] || ! unshare -mnpiuf true 2>/dev/null; then skip_all "the controls need root"; fi
 for program in ip setpriv nsenter perl; do command -v "$program" >/dev/null || skip_all "no $program"; done
-cc -O1 -static -o "$tmp/hostile" tests/escape/hostile.c 2>"$tmp/cc.err" || { diag "$(cat "$tmp/cc.err")"; bail_out "hostile.c does not compile"; }
+need_hostile
 
 mkdir -m 755 "$tmp/programs" "$tmp/controls"
 cp "$tmp/hostile" "$tmp/helper" tests/escape/hostile.mjs "$tmp/programs/"

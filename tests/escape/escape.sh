@@ -60,3 +60,10 @@ works() {
 		fi
 	done
 }
+# need_hostile: the attempts that are judged against a control, as need_helper.
+need_hostile() {
+	cc -O1 -static -o "$tmp/hostile" tests/escape/hostile.c tests/escape/hostile_net.c 2>"$tmp/cc.err" || {
+		diag "$(cat "$tmp/cc.err")"
+		bail_out "hostile.c does not compile"
+	}
+}
