@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define STATE_ESTABLISHED 1u
-#define STATE_CLOSE 7u
 #define STATE_LISTEN 10u
 #define TCP 6u
 #define UDP 17u
@@ -142,8 +141,8 @@ fw_socket_add(struct fw_params *p, unsigned protocol, const struct fw_socket_lin
 
 	if (protocol == TCP && s->state == STATE_LISTEN)
 		return close_port(p, TCP, s->local_port);
-	/* An unconnected datagram socket takes from anyone; a connected one only from its peer. */
-	if (protocol == UDP && s->state == STATE_CLOSE)
+	/* A connected datagram socket takes from its peer alone, but anyone may be that when the peer is gone. */
+	if (protocol == UDP)
 		return close_port(p, UDP, s->local_port);
 	if (protocol == TCP && s->state == STATE_ESTABLISHED && p->control_port != 0 &&
 	    s->local_port == p->control_port && !loopback)

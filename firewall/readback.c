@@ -94,6 +94,7 @@ count(struct fw_counters *c, unsigned chain, uint64_t packets)
 	case FW_CHAIN_OTHERS:
 		c->others += packets;
 		break;
+	case FW_CHAIN_STRAY:
 	case FW_CHAIN_POSTROUTING:
 		c->postrouting += packets;
 		break;

@@ -25,6 +25,7 @@ static const struct fw_chain_info chains[FW_CHAINS] = {
 	[FW_CHAIN_TWINS] = { "twins", -1, 0, false },
 	[FW_CHAIN_OTHERS] = { "others", -1, 0, false },
 	[FW_CHAIN_ANSWER] = { "answer", -1, 0, false },
+	[FW_CHAIN_STRAY] = { "stray", -1, 0, true },
 	[FW_CHAIN_POSTROUTING] = { "postrouting", 4, FW_PRIORITY_LATE, false },
 };
 
@@ -330,12 +331,44 @@ add_denials(struct build *b)
 	}
 }
 
+/* The closed ports once more: output saw where a packet was meant to go, somebody's NAT may have led it to such a port since.
+ * Nothing can be answered here. */
+static void
+add_strays(struct build *b)
+{
+	struct fw_rule *r = rule(b, FW_CHAIN_STRAY);
+
+	op(r, FW_OP_COUNTER);
+	op_log(b, r);
+	op(r, FW_OP_DROP);
+
+	r = rule(b, FW_CHAIN_POSTROUTING);
+	op(r, FW_OP_OIF_LO);
+	op(r, FW_OP_SKUID)->u.value = 0;
+	op(r, FW_OP_ACCEPT);
+	if (b->template) {
+		r = rule(b, FW_CHAIN_POSTROUTING);
+		op(r, FW_OP_OIF_LO);
+		op(r, FW_OP_HOLE)->u.hole = "{closed port}";
+		op_goto(r, FW_CHAIN_STRAY);
+	}
+	for (unsigned i = 0; !b->template && i < b->p->closed_len; i++) {
+		r = rule(b, FW_CHAIN_POSTROUTING);
+		op(r, FW_OP_OIF_LO);
+		op_port(r, FW_OP_DPORT, b->p->closed[i].protocol, b->p->closed[i].port);
+		op_goto(r, FW_CHAIN_STRAY);
+	}
+}
+
 static void
 add_postrouting(struct build *b)
 {
-	struct fw_rule *r = rule(b, FW_CHAIN_POSTROUTING);
+	struct fw_rule *r;
 
+	if (b->p->lock == FW_OUTER)
+		add_strays(b);
 	/* Here the device is the real one, after any NAT. */
+	r = rule(b, FW_CHAIN_POSTROUTING);
 	op(r, FW_OP_OIF_LO);
 	op(r, FW_OP_ACCEPT);
 	if (b->p->lock == FW_OUTER)

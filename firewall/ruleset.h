@@ -9,7 +9,7 @@
 #include "firewall/fw.h"
 
 #define FW_TABLE "agenttwin"
-#define FW_RULES_MAX 128u /* the outer lock with every list full has 127 */
+#define FW_RULES_MAX 200u /* the outer lock with every list full has 193 */
 #define FW_OPS_MAX 4u
 #define FW_EXPRS_MAX 16u          /* kernel expressions of one rule: at most 11 are used */
 #define FW_PRIORITY_OUTPUT (-140) /* after connection tracking (-200), before NAT (-100) and foreign filters (0) */
@@ -30,6 +30,7 @@ enum fw_chain {
 	FW_CHAIN_TWINS,
 	FW_CHAIN_OTHERS,
 	FW_CHAIN_ANSWER,
+	FW_CHAIN_STRAY,
 	FW_CHAIN_POSTROUTING,
 	FW_CHAINS
 };

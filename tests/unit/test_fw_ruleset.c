@@ -2,13 +2,16 @@
 #include "tests/lib/tap.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "firewall/net.h"
 #include "firewall/nflog.h"
+#include "firewall/nl.h"
 #include "firewall/ruleset.h"
+#include "firewall/table.h"
 #include "proto/frame.h"
 
 static char text[2 * FW_TEXT_MAX], again[2 * FW_TEXT_MAX];
@@ -96,6 +99,10 @@ test_outer(void)
 	ok(strstr(text, "tcp sport 49983 meta skuid != 0 goto refuse") < strstr(text, "ip daddr 10.0.0.1"),
 	   "owner guard stands first");
 	ok(strstr(text, "meta skuid 0 accept") < strstr(text, "goto closed"), "root before closed ports");
+	ok(has("\t\toif \"lo\" meta skuid 0 accept\n\t\toif \"lo\" tcp dport 49983 goto stray\n"
+	       "\t\toif \"lo\" udp dport 111 goto stray\n\t\toif \"lo\" accept\n"),
+	   "closed ports once more after translation");
+	ok(has("\tchain stray {\n\t\tcounter log group 7 drop\n\t}\n"), "and there without an answer");
 	ok(!has("ct state"), "pinned: no connection tracking");
 	p.pinned_len = 0;
 	ok(fw_text_script(&p, text, sizeof(text)) > 0 && has("tcp dport 49983 ct state established accept"),
@@ -129,6 +136,24 @@ test_policy(void)
 	ok(a > 0, "binding's length");
 }
 
+static bool
+batch_fits(const struct fw_params *p)
+{
+	static struct fw_ruleset rs;
+	static _Alignas(8) uint8_t space[FW_SPACE];
+	uint32_t seq = 1;
+	struct fw_nl n;
+
+	fw_nl_begin(&n, -1, &seq, space, sizeof(space));
+	for (unsigned i = 0; i < 2; i++) {
+		fw_ruleset_build(p, i ? FW_NF_IP6 : FW_NF_IP, &rs);
+		if (fw_encode_ruleset(&n, &rs) < 0)
+			return false;
+	}
+	(void)fw_nl_message(&n, NLMSG_NOOP, 0); /* settles the one before */
+	return !n.full;
+}
+
 static void
 test_full(void)
 {
@@ -158,6 +183,7 @@ test_full(void)
 			ok(0, "rules are grouped in chain order");
 	}
 	ok(most <= FW_EXPRS_MAX, "longest rule: %u expressions", most);
+	ok(batch_fits(&p), "two tables of them fit one batch");
 	ok(fw_text_script(&p, text, FW_TEXT_MAX) > 0, "and the text fits FW_TEXT_MAX");
 	p.family = FW_SPLIT;
 	ok(fw_text_script(&p, text, FW_TEXT_MAX) > 0, "in split form too");
@@ -185,6 +211,9 @@ test_sockets(void)
 	ok(fw_socket_add(&p, 6, &s) == 0 && p.pinned_len == 1 && p.pinned[0].peer_port == 40000, "pinned");
 	is_int(fw_socket_line("   1: 00000000:01F4 00000000:0000 07 0", &s), 0, "a datagram socket");
 	ok(fw_socket_add(&p, 17, &s) == 0 && p.closed_len == 2 && p.closed[1].protocol == 17, "closed");
+	is_int(fw_socket_line("   1: 0100007F:1B5D 0100007F:1B5E 01 0", &s), 0, "a datagram socket with a peer");
+	ok(fw_socket_add(&p, 17, &s) == 0 && p.closed_len == 3 && p.closed[2].port == 7005,
+	   "closed too: another may become that peer");
 	for (unsigned i = 0; i < FW_CLOSED_MAX; i++) {
 		s.local_port = (uint16_t)(60000 - i);
 		if (fw_socket_add(&p, 17, &s) < 0)
