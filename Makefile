@@ -261,7 +261,7 @@ test:
 escape:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) all $(O)/tests/fakehost
-	$(Q)ESCAPE_TABLE='$(O)/escape.txt' perl tests/run $(wildcard tests/escape/*.t); status=$$?; cat '$(O)/escape.txt'; exit $$status
+	$(Q)ESCAPE_TABLE='$(O)/escape.txt' perl tests/run $(wildcard tests/escape/*.t); status=$$?; cat '$(O)/escape.txt' '$(O)/escape-sandbox.txt'; exit $$status
 # The long forms: each test sees AGENTTWIN_LONG=1 and then takes its full sizes; fuzzing for 60 s a target.
 test-long:
 	$(Q)sh .ci/packages test

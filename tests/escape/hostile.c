@@ -429,10 +429,10 @@ main(int argc, char **argv)
 	net_find_devices();
 	if (strcmp(group, "net") == 0) {
 		net_all();
-	} else if (strcmp(group, "daemons") == 0 && argc == 3) {
-		net_daemons(argv[2]);
-	} else if (strcmp(group, "successor") == 0 && argc == 4) {
-		net_successor((uint16_t)atoi(argv[2]), (uint16_t)atoi(argv[3]));
+	} else if (strcmp(group, "daemons") == 0) {
+		net_daemons();
+	} else if (strcmp(group, "successor") == 0) {
+		net_successor();
 	} else if (strcmp(group, "paths") == 0) {
 		paths();
 	} else if (strcmp(group, "others") == 0 && argc == 3) {

@@ -2,7 +2,6 @@
  * hostile.h - what the parts of `hostile` share: see hostile.c. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
-#include <stdint.h>
 
 /* What a packet of the next attempt looks like, and how far it came: say() prints and forgets both. */
 extern char wire[128], stage[16];
@@ -10,10 +9,10 @@ extern char wire[128], stage[16];
 /* Prints the line of an attempt; result < 0 is failure, and errno says why. */
 void say(const char *id, long result);
 
-/* hostile_net.c: the groups `net`, `daemons PORT`, `successor PORT PEER`, and the eye of the control. */
+/* hostile_net.c: the groups `net`, `daemons`, `successor`, and the eye of the control. */
 void net_find_devices(void);
 void net_all(void);
-void net_daemons(const char *port);
-void net_successor(uint16_t port, uint16_t peer);
+void net_daemons(void);
+void net_successor(void);
 _Noreturn void net_sniff(const char *interface);
 #endif

@@ -14,12 +14,14 @@
 #include <netinet/udp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -430,72 +432,100 @@ net_all(void)
 	packets();
 }
 
-/* hostile daemons PORT: what listened on loopback before, or is listed here, by every name loopback has. */
-void
-net_daemons(const char *port)
+/* A connection, or a datagram and an answer to it: the daemon's word alone counts.  Its packets are seen with an
+ * address and a port of their own where somebody translates them.  from: the port it comes from, or 0. */
+static void
+ask(const char *id, int type, const char *address, uint16_t port, const char *seen_address, uint16_t seen_port,
+    uint16_t from)
 {
-	static const struct {
-		const char *name, *address;
-	} table[] = { { "127.0.0.1", "127.0.0.1" },
-		      { "127.1.2.3", "127.1.2.3" },
-		      { "any4", "0.0.0.0" },
-		      { "loopback6", "::1" },
-		      { "any6", "::" },
-		      { "mapped", "::ffff:127.0.0.1" },
-		      { "nat4", "203.0.113.70" },
-		      { "own4", "198.51.100.70" } };
+	const char *protocol = type == SOCK_STREAM ? "tcp" : "udp";
+	struct pollfd ready = { .events = POLLIN };
+	struct place p, own;
+	char c, name[64];
+	int on = 1;
+	long r;
 
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-		struct place p;
-		char id[64];
-
-		next_port = (uint16_t)atoi(port);
-		aim(&p, "tcp", table[i].address, 1);
-		snprintf(id, sizeof id, "daemon-%s", table[i].name);
-		say(id, knock(open_socket(p.family, SOCK_STREAM, 0), &p));
-		next_port = (uint16_t)atoi(port);
-		aim(&p, "udp", table[i].address, 1);
-		snprintf(id, sizeof id, "daemon-udp-%s", table[i].name);
-		{
-			int fd = open_socket(p.family, SOCK_DGRAM, 0);
-			struct pollfd ready = { .fd = fd, .events = POLLIN };
-			char c;
-			long r = connect(fd, &p.a.any, p.len);
-
-			r = r < 0 || send(fd, "x", 1, 0) < 0 ? -1 : 0;
-			if (r == 0 && poll(&ready, 1, 100) <= 0) {
-				errno = ETIMEDOUT;
-				r = -1;
-			}
-			say(id, r < 0 ? -1 : recv(fd, &c, 1, 0)); /* an answer of the daemon alone counts */
-		}
+	next_port = from;
+	aim(&own, protocol, strchr(address, ':') ? "::" : "0.0.0.0", 1);
+	next_port = port;
+	aim(&p, protocol, address, 1);
+	snprintf(wire, sizeof wire, "%s %s %u", protocol, seen_address, seen_port);
+	snprintf(name, sizeof name, id, protocol);
+	ready.fd = open_socket(p.family, type, 0);
+	(void)setsockopt(ready.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	r = from && bind(ready.fd, &own.a.any, own.len) < 0 ? -1
+	    : type == SOCK_STREAM                           ? knock(ready.fd, &p)
+							    : throw(ready.fd, &p, 0, 16);
+	if (r >= 0 && poll(&ready, 1, 600) <= 0) {
+		errno = ETIMEDOUT;
+		r = -1;
 	}
+	say(name, r < 0 ? -1 : recv(ready.fd, &c, 1, 0));
+	close(ready.fd);
 }
 
-/* hostile successor PORT PEER: takes the port of a daemon that died, and from it talks to the daemon's old peer. */
+/* hostile daemons: what listened before (daemon.c), by every name that loopback has, and by the ports and addresses that somebody
+ * left translated to it or to the outside (sandbox.sh). */
 void
-net_successor(uint16_t port, uint16_t peer)
+net_daemons(void)
+{
+	static const struct {
+		const char *id, *address, *seen_address;
+		uint16_t port, seen_port;
+	} table[] = {
+		{ "daemon-%s-loopback", "127.0.0.1", NULL, 7001, 0 },
+		{ "daemon-%s-other-name", "127.1.2.3", NULL, 7002, 0 },
+		{ "daemon-%s-any", "0.0.0.0", "127.0.0.1", 7002, 0 },
+		{ "daemon-%s-own-address", "10.71.0.1", NULL, 7002, 0 },
+		{ "daemon-%s-loopback6", "::1", NULL, 7003, 0 },
+		{ "daemon-%s-any6", "::", "::1", 7004, 0 },
+		{ "daemon-%s-own-address6", "fd00:a0::1", NULL, 7004, 0 },
+		{ "daemon-%s-mapped", "::ffff:127.0.0.1", "127.0.0.1", 7004, 0 },
+		{ "nat-%s-outside-in", "203.0.113.70", NULL, 7101, 0 },
+		{ "nat-%s-port", "127.0.0.1", "127.0.0.1", 7102, 7007 },
+		{ "nat-%s-port6", "::1", "::1", 7103, 7008 },
+		{ "nat-%s-loopback-out", "127.0.0.1", "10.71.0.2", 7104, 7002 },
+		{ "nat-%s-own-address-out", "10.71.0.1", "10.71.0.2", 7105, 7004 },
+		{ "nat-%s-own-address6-out", "fd00:a0::1", "fd00:a0::2", 7106, 7004 },
+	};
+	struct sockaddr_un u = { .sun_family = AF_UNIX, .sun_path = "\0agenttwin-daemon" };
+	int fd;
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		for (int type = SOCK_STREAM; type <= SOCK_DGRAM; type++)
+			ask(table[i].id, type, table[i].address, table[i].port,
+			    table[i].seen_address ? table[i].seen_address : table[i].address,
+			    table[i].seen_port ? table[i].seen_port : table[i].port, 0);
+	ask("daemon-%s-connected", SOCK_DGRAM, "127.0.0.1", 7005, "127.0.0.1", 7005, 7006);
+	fd = open_socket(AF_UNIX, SOCK_STREAM, 0);
+	say("daemon-abstract", fd < 0 ? -1
+				      : connect(fd, (struct sockaddr *)&u,
+						(socklen_t)(sizeof(sa_family_t) + sizeof "\0agenttwin-daemon" - 1)));
+}
+
+/* hostile successor: says by a file that it is there, waits until another says that the control daemon is dead, takes its port, and
+ * talks to its peer as the daemon did. */
+void
+net_successor(void)
 {
 	struct place from, to;
-	int fd = -1, on = 1;
+	int fd, on = 1;
 
-	for (int i = 0; i < 60; i++) {
-		next_port = port;
-		aim(&from, "tcp", "127.0.0.1", 1);
-		fd = open_socket(AF_INET, SOCK_STREAM, 0);
-		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-		if (bind(fd, &from.a.any, from.len) == 0)
-			break;
+	close(open("go", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	for (int i = 0; i < 500 && access("gone", F_OK) < 0; i++)
+		usleep(20000);
+	next_port = 49983;
+	aim(&from, "tcp", "0.0.0.0", 1);
+	ask("dead-daemon-peer-%s", SOCK_STREAM, "10.71.0.2", 40000, "10.71.0.2", 40000, 49983);
+	ask("dead-daemon-peer-%s", SOCK_DGRAM, "10.71.0.2", 40000, "10.71.0.2", 40000, 49983);
+	/* In its place, for those who look for it there. */
+	fd = open_socket(AF_INET, SOCK_STREAM, 0);
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (bind(fd, &from.a.any, from.len) < 0 || listen(fd, 5) < 0)
 		close(fd);
-		fd = -1;
-		usleep(50000);
-	}
-	next_port = peer;
+	next_port = 49983;
 	aim(&to, "tcp", "127.0.0.1", 1);
-	strcpy(stage, "send");
-	if (fd < 0)
-		errno = EADDRINUSE;
-	say("dead-daemon-peer", knock(fd, &to));
+	say("dead-daemon-place", knock(open_socket(AF_INET, SOCK_STREAM, 0), &to));
 }
 
 /* ---- the eye of the control ------------------------------------------------------------------------------------------ */

@@ -33,7 +33,7 @@ static struct {
 	int files_len;
 	const char *env[ENV_MAX + 1];
 	int env_len;
-	uint32_t run_ms, grace_ms, idle_ms, port;
+	uint32_t run_ms, grace_ms, idle_ms, port, control;
 	uint64_t output;
 } o;
 static char **guest, **workflow;
@@ -150,6 +150,7 @@ send_policy(struct writer *w)
 	p.state_bytes = 64u << 20;
 	snprintf(p.app_dir, sizeof(p.app_dir), "%s", o.app);
 	snprintf(p.home_dir, sizeof(p.home_dir), "/home/node");
+	p.control_port = (uint16_t)o.control;
 	if (!o.port)
 		o.port = 20000 + (uint32_t)getpid() % 20000; /* local runs of several tests share one address */
 	{
@@ -179,7 +180,7 @@ send_run(void)
 	send_policy(&w);
 	put_record(FRAME_RUN, w.at, w.len);
 	if (!o.local) {
-		int len = fw_text_policy_all(0, text, sizeof(text));
+		int len = fw_text_policy_all((uint16_t)o.control, text, sizeof(text));
 
 		if (len < 0)
 			die("policy text");
@@ -575,6 +576,8 @@ options(int argc, char **argv)
 			o.idle_ms = (uint32_t)number(v);
 		else if (strcmp(a, "--port") == 0)
 			o.port = (uint32_t)number(v);
+		else if (strcmp(a, "--control") == 0)
+			o.control = (uint32_t)number(v);
 		else if (strcmp(a, "--output") == 0)
 			o.output = (uint64_t)strtoull(v, NULL, 10);
 		else {
