@@ -131,6 +131,16 @@ op_log(struct build *b, struct fw_rule *r)
 		op(r, FW_OP_LOG)->u.value = FW_LOG_GROUP;
 }
 
+static void
+add_logged_drop(struct build *b, enum fw_chain chain)
+{
+	struct fw_rule *r = rule(b, chain);
+
+	op(r, FW_OP_COUNTER);
+	op_log(b, r);
+	op(r, FW_OP_DROP);
+}
+
 /* The control connection: pinned to the peers that are connected now, or, where none could be seen, what connection
  * tracking has established. */
 static void
@@ -247,7 +257,8 @@ add_input(struct build *b)
 	if (b->p->lock == FW_OUTER)
 		add_control(b, FW_CHAIN_INPUT);
 	add_counted_drop(b, FW_CHAIN_INPUT);
-	add_counted_drop(b, FW_CHAIN_FORWARD);
+	/* What a routing header led past output: whoever sent it cannot be told any more. */
+	add_logged_drop(b, FW_CHAIN_FORWARD);
 }
 
 static void
@@ -336,12 +347,9 @@ add_denials(struct build *b)
 static void
 add_strays(struct build *b)
 {
-	struct fw_rule *r = rule(b, FW_CHAIN_STRAY);
+	struct fw_rule *r;
 
-	op(r, FW_OP_COUNTER);
-	op_log(b, r);
-	op(r, FW_OP_DROP);
-
+	add_logged_drop(b, FW_CHAIN_STRAY);
 	r = rule(b, FW_CHAIN_POSTROUTING);
 	op(r, FW_OP_OIF_LO);
 	op(r, FW_OP_SKUID)->u.value = 0;
@@ -373,10 +381,7 @@ add_postrouting(struct build *b)
 	op(r, FW_OP_ACCEPT);
 	if (b->p->lock == FW_OUTER)
 		add_control(b, FW_CHAIN_POSTROUTING);
-	r = rule(b, FW_CHAIN_POSTROUTING);
-	op(r, FW_OP_COUNTER);
-	op_log(b, r);
-	op(r, FW_OP_DROP);
+	add_logged_drop(b, FW_CHAIN_POSTROUTING);
 }
 
 static void

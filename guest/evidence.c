@@ -329,7 +329,7 @@ void
 evidence_denied(struct writer *w, const struct fw_lock *locks, const struct fw_counters *base, unsigned locks_len)
 {
 	struct fw_counters t = { 0 };
-	uint64_t recorded = 0, total;
+	uint64_t recorded = 0, forward = 0, total;
 	bool lossy = false, first = true;
 
 	for (unsigned i = 0; i < locks_len; i++) {
@@ -341,16 +341,20 @@ evidence_denied(struct writer *w, const struct fw_lock *locks, const struct fw_c
 		t.kernel += less(c->kernel, b->kernel);
 		t.postrouting += less(c->postrouting, b->postrouting);
 		t.closed += less(c->closed, b->closed);
+		t.forward += less(c->forward, b->forward);
+		forward = less(c->forward, b->forward); /* of the lock around the workflow, the last one */
 		lossy = lossy || locks[i].denied_lossy;
 		for (unsigned k = 0; k < locks[i].denied_len; k++)
 			recorded += locks[i].denied[k].count;
 	}
-	total = t.workflow + t.twins + t.others + t.postrouting + t.closed; /* what is logged as well as counted */
+	total = t.workflow + t.twins + t.others + t.postrouting + t.closed +
+		t.forward; /* what is logged as well as counted */
 	write_format(
 		w,
-		"{\"total\":{\"workflow\":%llu,\"twins\":%llu,\"others\":%llu,\"kernel\":%llu,\"postrouting\":%llu,\"closed\":%llu}",
+		"{\"total\":{\"workflow\":%llu,\"twins\":%llu,\"others\":%llu,\"kernel\":%llu,\"postrouting\":%llu,\"closed\":%llu,\"forward\":%llu}",
 		(unsigned long long)t.workflow, (unsigned long long)t.twins, (unsigned long long)t.others,
-		(unsigned long long)t.kernel, (unsigned long long)t.postrouting, (unsigned long long)t.closed);
+		(unsigned long long)t.kernel, (unsigned long long)t.postrouting, (unsigned long long)t.closed,
+		(unsigned long long)forward);
 	write_format(w, ",\"recorded\":%llu,\"unrecorded\":%llu,", (unsigned long long)recorded,
 		     (unsigned long long)less(total, recorded));
 	key_bool(w, "lossy", lossy);

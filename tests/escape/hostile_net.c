@@ -464,6 +464,32 @@ ask(const char *id, int type, const char *address, uint16_t port, const char *se
 	close(ready.fd);
 }
 
+/* First to ::1, and from there, where the sandbox has segment routing and forwards, to the outside. */
+static void
+by_way_of_loopback(void)
+{
+	struct {
+		uint8_t next, len, type, left, first, flags;
+		uint16_t tag;
+		struct in6_addr to[2];
+	} way = { .len = 4, .type = 4, .left = 1, .first = 1 };
+	struct place own, p;
+	int fd;
+
+	next_port = 0;
+	aim(&own, "udp", "fd00:a0::1", 1);
+	next_port = 7109;
+	aim(&p, "udp", "2001:db8::33", 1);
+	way.to[0] = p.a.six.sin6_addr;
+	way.to[1] = in6addr_loopback;
+	fd = open_socket(AF_INET6, SOCK_DGRAM, 0);
+	if (option(fd, IPPROTO_IPV6, IPV6_RTHDR, &way, sizeof way) < 0 || bind(fd, &own.a.any, own.len) < 0)
+		say("routing-header-by-loopback", -1);
+	else
+		say("routing-header-by-loopback", throw(fd, &p, 0, 16));
+	close(fd);
+}
+
 /* hostile daemons: what listened before (daemon.c), by every name that loopback has, and by the ports and addresses that somebody
  * left translated to it or to the outside (sandbox.sh). */
 void
@@ -497,6 +523,7 @@ net_daemons(void)
 			    table[i].seen_address ? table[i].seen_address : table[i].address,
 			    table[i].seen_port ? table[i].seen_port : table[i].port, 0);
 	ask("daemon-%s-connected", SOCK_DGRAM, "127.0.0.1", 7005, "127.0.0.1", 7005, 7006);
+	by_way_of_loopback();
 	fd = open_socket(AF_UNIX, SOCK_STREAM, 0);
 	say("daemon-abstract", fd < 0 ? -1
 				      : connect(fd, (struct sockaddr *)&u,

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# sandbox.sh PROGRAMS OUT APP PROGRAM [ARG]... - a sandbox such as a template and a provider leave it, for sandbox.t: as root within new mount,
-# process and network namespaces.  Root's daemons listen (daemon.c), ports and addresses are translated, a control daemon holds a
-# connection from outside until the file APP/go is there; APP/gone says that it is dead and its peer waits.  Then runs the program.  All traffic stays between this network and
-# one more that is made here; all processes end with the process namespace.  OUT gets what arrived where: daemons, peer, wire.
+# sandbox.sh PROGRAMS OUT APP PROGRAM [ARG]... - a sandbox such as a template and a provider leave it, for sandbox.t: as root within new
+# mount, process and network namespaces.  Root's daemons listen (daemon.c), ports and addresses are translated, IPv6 is forwarded,
+# a control daemon holds a connection from outside until the file APP/go is there; APP/gone says that it is dead and its peer waits.
+# Then runs the program.  All traffic stays between this network and one more that is made here; all processes end with the
+# process namespace.  OUT gets what arrived where: daemons, far, peer, wire.
 set -eu
 programs=$1 out=$2 app=$3
 shift 3
@@ -38,6 +39,8 @@ far ip -6 address add fd00:a0::2/64 dev far0 nodad
 ip route add default via 10.71.0.2
 ip -6 route add default via fd00:a0::2
 echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet
+echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+for device in all lo veth0; do [ ! -e "/proc/sys/net/ipv6/conf/$device/seg6_enabled" ] || echo 1 >"/proc/sys/net/ipv6/conf/$device/seg6_enabled"; done
 
 # What a template may have left: names of the outside that lead in, ports that lead to others, loopback that leads out.
 nft -f - <<'NFT'

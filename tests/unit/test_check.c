@@ -325,6 +325,16 @@ states(void)
 static void
 egress(void)
 {
+	static const struct {
+		const char *text;
+		bool held;
+	} ownerless[] = {
+		{ "{\"total\":{\"workflow\":0,\"twins\":0,\"forward\":1},\"unrecorded\":0}", false },
+		{ "{\"total\":{\"workflow\":0,\"twins\":0,\"forward\":0,\"closed\":2},\"unrecorded\":0}", true },
+		{ "{\"total\":{\"workflow\":0,\"twins\":0,\"forward\":0,\"closed\":2},\"unrecorded\":1}", false },
+		{ "{\"total\":{\"workflow\":0,\"twins\":0,\"postrouting\":1},\"unrecorded\":1}", false },
+		{ "{\"total\":{\"workflow\":0,\"twins\":0,\"others\":9},\"unrecorded\":9}", true },
+	};
 	cJSON *none = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":0}}"),
 	      *some = cJSON_Parse("{\"total\":{\"workflow\":0,\"twins\":1}}");
 
@@ -334,6 +344,14 @@ egress(void)
 	ok(holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: nothing denied");
 	facts.denied = some;
 	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: a packet of the twins counts");
+	for (size_t i = 0; i < sizeof(ownerless) / sizeof(ownerless[0]); i++) {
+		cJSON *doc = cJSON_Parse(ownerless[i].text);
+
+		facts.denied = doc;
+		ok(holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL) == ownerless[i].held, "no-egress: of no known owner, %u",
+		   (unsigned)i);
+		cJSON_Delete(doc);
+	}
 	facts.denied = none;
 	facts.truncated[TRUNCATED_OPERATIONS] = true;
 	ok(!holds(CHECK_NO_EGRESS, "{}", NULL, 1, NULL), "no-egress: not when names may be missing");

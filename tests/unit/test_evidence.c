@@ -141,7 +141,7 @@ test_denied_counts(void)
 	base[0].workflow = 40; /* the probes' own */
 	locks[0].counters = (struct fw_counters){ .workflow = 40, .others = 3 };
 	base[1].workflow = 41;
-	locks[1].counters = (struct fw_counters){ .workflow = 46, .kernel = 9, .postrouting = 1 };
+	locks[1].counters = (struct fw_counters){ .workflow = 46, .kernel = 9, .postrouting = 1, .forward = 2 };
 	locks[1].denied_len = 1;
 	locks[1].denied[0] = (struct fw_denied_row){ .family = 4,
 						     .protocol = 6,
@@ -154,9 +154,10 @@ test_denied_counts(void)
 	writer_init(&w, paper, PAPER_SIZE);
 	evidence_denied(&w, locks, base, 2);
 	ok(is_json(&w, 0), "DENIED");
-	ok(has(&w, "\"total\":{\"workflow\":5,\"twins\":0,\"others\":3,\"kernel\":9,\"postrouting\":1,\"closed\":0}"),
+	ok(has(&w,
+	       "\"total\":{\"workflow\":5,\"twins\":0,\"others\":3,\"kernel\":9,\"postrouting\":1,\"closed\":0,\"forward\":2}"),
 	   "probes are taken off");
-	ok(has(&w, "\"recorded\":4,\"unrecorded\":5"), "what has no record is counted");
+	ok(has(&w, "\"recorded\":4,\"unrecorded\":7"), "what has no record is counted");
 	ok(has(&w, "\"destination\":\"203.0.113.9\",\"port\":443,\"uid\":1000,\"owner\":\"workflow\",\"count\":4"),
 	   "a row");
 }

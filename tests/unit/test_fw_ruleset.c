@@ -32,7 +32,7 @@ static const struct fw_params plain = {
 static const char inner[] =
 	"table inet agenttwin {\n"
 	"\tchain input {\n\t\ttype filter hook input priority 300; policy drop;\n\t\tiif \"lo\" accept\n\t\tcounter drop\n\t}\n"
-	"\tchain forward {\n\t\ttype filter hook forward priority 300; policy drop;\n\t\tcounter drop\n\t}\n"
+	"\tchain forward {\n\t\ttype filter hook forward priority 300; policy drop;\n\t\tcounter log group 7 drop\n\t}\n"
 	"\tchain output {\n\t\ttype filter hook output priority -140; policy drop;\n"
 	"\t\toif \"lo\" ip daddr 127.0.0.0/8 accept\n\t\toif \"lo\" ip daddr 198.18.255.1 accept\n"
 	"\t\toif \"lo\" ip6 daddr ::1 accept\n\t\toif \"lo\" ip6 daddr fd00:a7::1 accept\n\t\toif \"lo\" ip6 daddr fe80::a7 accept\n"
