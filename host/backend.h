@@ -14,6 +14,7 @@ struct backend_limits {
 	uint64_t disk_bytes;   /* of /app, /home, /tmp together, each tmpfs sized so */
 	uint64_t output_bytes; /* of the private output tmpfs, a stream */
 	uint32_t pids;
+	uint32_t cpu_milli; /* thousandths of one processor; 0 no limit */
 };
 struct host_addr {
 	const char *name;
@@ -47,10 +48,11 @@ struct facts { /* for the receipt; "" unknown */
 	char node_inside[512]; /* in the sandbox */
 	char node_version[32];
 	char node_sha256[65];
-	char limits_enforced[640]; /* "pids by rlimit; memory not enforced; ..." */
+	char limits_enforced[900]; /* "pids by rlimit; memory not enforced; ..." */
 	char limits_fix[160];      /* what would make more limits enforced, or "" */
 	uint32_t pids_most; /* processes that the sandbox may have in all, ours included; 0 not enforced from outside */
 	uint64_t memory_most;  /* bytes of memory likewise */
+	uint32_t cpu_most;     /* thousandths of one processor likewise */
 	uint64_t oom_kills;    /* after destroy: processes that the kernel killed because memory ended ... */
 	bool oom_elsewhere;    /* ... though the sandbox was below its own limit */
 	uint64_t pids_refused; /* after destroy: processes refused at pids_most */
@@ -59,7 +61,7 @@ struct facts { /* for the receipt; "" unknown */
 	char home_dir[256];      /* "/home/node" */
 	char guest_stderr[2048]; /* the last bytes the guest wrote there: only set when it could not speak in frames */
 };
-#define LEASE_CGROUPS 2u
+#define LEASE_CGROUPS 3u
 struct lease { /* one journal line: a file in the lease folder */
 	char backend[16];
 	char run_id[40];
@@ -75,7 +77,7 @@ struct lease { /* one journal line: a file in the lease folder */
 struct doctor_item {
 	bool ok;
 	char what[96]; /* "user namespaces" */
-	char found[256];
+	char found[512];
 	char fix[512]; /* the command that mends it, or "" */
 };
 #define DOCTOR_ITEMS_MAX 24

@@ -229,12 +229,18 @@ static void
 plan_groups(struct backend *b, const struct backend_spec *s)
 {
 	const struct cgroup_place *p = b->cgroup.places;
-	int k;
+	const struct cgroup_limits asked = { .memory_bytes = s->limits.memory_bytes,
+					     .pids = s->limits.pids ? s->limits.pids + CGROUP_OWN_PIDS : 0,
+					     .cpu_milli = s->limits.cpu_milli };
+	int k, before;
 
-	cgroup_find("", s->run_id, &b->cgroup);
-	for (k = 0; k < CGROUP_KINDS; k++)
-		if (k == 0 || strcmp(p[k].path, p[0].path) != 0)
+	cgroup_find("", s->run_id, &asked, &b->cgroup);
+	for (k = 0; k < CGROUP_KINDS; k++) {
+		for (before = 0; before < k && strcmp(p[before].path, p[k].path) != 0; before++)
+			continue;
+		if (before == k)
 			snprintf(b->lease.cgroups[k], sizeof(b->lease.cgroups[k]), "%s", p[k].path);
+	}
 }
 
 static int
@@ -258,7 +264,7 @@ open_with(struct backend *b, const struct backend_spec *s, struct ends *e, struc
 	if ((r = lease_write(&b->lease, d)) < 0)
 		goto out;
 	b->leased = true;
-	cgroup_make(&b->cgroup, s->limits.memory_bytes, s->limits.pids ? s->limits.pids + CGROUP_OWN_PIDS : 0);
+	cgroup_make(&b->cgroup);
 	in.go = e->go;
 	in.report = e->report;
 	in.in = e->in;
@@ -407,17 +413,18 @@ static void
 describe_limits(const struct backend *b, struct facts *f)
 {
 	const struct cgroup_place *p = b->cgroup.places;
-	char groups[512];
+	char groups[780];
 	int k;
 
 	cgroup_describe(&b->cgroup, groups, sizeof(groups));
-	snprintf(f->limits_enforced, sizeof(f->limits_enforced),
-		 "disk by tmpfs size; files by rlimit in the guest; %s; cpu not asked", groups);
+	snprintf(f->limits_enforced, sizeof(f->limits_enforced), "disk by tmpfs size; files by rlimit in the guest; %s",
+		 groups);
 	for (k = 0; k < CGROUP_KINDS && !f->limits_fix[0]; k++)
 		if (!p[k].version)
 			snprintf(f->limits_fix, sizeof(f->limits_fix), "%s", p[k].fix);
-	f->pids_most = p[CGROUP_PIDS].version ? b->cgroup.pids : 0;
-	f->memory_most = p[CGROUP_MEMORY].version ? b->cgroup.memory_bytes : 0;
+	f->pids_most = p[CGROUP_PIDS].version ? b->cgroup.asked.pids : 0;
+	f->memory_most = p[CGROUP_MEMORY].version ? b->cgroup.asked.memory_bytes : 0;
+	f->cpu_most = p[CGROUP_CPU].version ? b->cgroup.asked.cpu_milli : 0;
 	f->oom_kills = b->cgroup.counts.oom_kills;
 	f->oom_elsewhere = b->cgroup.counts.oom_elsewhere;
 	f->pids_refused = b->cgroup.counts.pids_refused;

@@ -16,6 +16,7 @@
 #include "host/process.h"
 
 #define RETRY_MS 10
+#define CPU_PERIOD_US 100000u
 #define CHARGE_MAX (4u << 20) /* a huge page, and what a processor has in stock */
 
 static int
@@ -140,39 +141,63 @@ make_folder(struct cgroup *c, struct cgroup_place *p)
 static int
 limit_memory(struct cgroup *c, const struct cgroup_place *p)
 {
-	int r = write_number(p->path, p->version == 2 ? "memory.max" : "memory.limit_in_bytes", c->memory_bytes);
+	int r = write_number(p->path, p->version == 2 ? "memory.max" : "memory.limit_in_bytes", c->asked.memory_bytes);
 
 	if (r < 0)
 		return r;
 	/* Not in every kernel: swap accounting can be off. */
 	c->swap = p->version == 2 ? write_text(p->path, "memory.swap.max", "0") == 0
-				  : write_number(p->path, "memory.memsw.limit_in_bytes", c->memory_bytes) == 0;
+				  : write_number(p->path, "memory.memsw.limit_in_bytes", c->asked.memory_bytes) == 0;
 	return 0;
+}
+
+/* The period is the kernel's own; it is set all the same, since the quota means nothing without it. */
+static int
+limit_cpu(const struct cgroup *c, const struct cgroup_place *p)
+{
+	uint64_t quota = (uint64_t)c->asked.cpu_milli * CPU_PERIOD_US / 1000;
+	char text[48];
+	int r;
+
+	if (p->version == 2) {
+		snprintf(text, sizeof(text), "%llu %u", (unsigned long long)quota, CPU_PERIOD_US);
+		return write_text(p->path, "cpu.max", text);
+	}
+	if ((r = write_number(p->path, "cpu.cfs_period_us", CPU_PERIOD_US)) < 0)
+		return r;
+	return write_number(p->path, "cpu.cfs_quota_us", quota);
+}
+
+static int
+set_limit(struct cgroup *c, enum cgroup_kind kind, const struct cgroup_place *p)
+{
+	switch (kind) {
+	case CGROUP_PIDS:
+		return write_number(p->path, "pids.max", c->asked.pids);
+	case CGROUP_MEMORY:
+		return limit_memory(c, p);
+	case CGROUP_CPU:
+		return limit_cpu(c, p);
+	case CGROUP_KINDS:
+		break;
+	}
+	return -EINVAL;
 }
 
 /* see cgroup.h */
 void
-cgroup_make(struct cgroup *c, uint64_t memory_bytes, uint32_t pids)
+cgroup_make(struct cgroup *c)
 {
 	struct cgroup_place *p;
 	int k, r;
 
-	c->memory_bytes = memory_bytes;
-	c->pids = pids;
 	for (k = 0; k < CGROUP_KINDS; k++) {
 		p = &c->places[k];
-		if (!(k == CGROUP_PIDS ? pids : memory_bytes)) {
-			memset(p, 0, sizeof(*p));
-			snprintf(p->why, sizeof(p->why), "not asked");
-		}
 		if (!p->version)
 			continue;
-		if ((r = make_folder(c, p)) < 0) {
+		if ((r = make_folder(c, p)) < 0)
 			give_up(c, p, "the group cannot be made", r);
-			continue;
-		}
-		r = k == CGROUP_PIDS ? write_number(p->path, "pids.max", pids) : limit_memory(c, p);
-		if (r < 0)
+		else if ((r = set_limit(c, (enum cgroup_kind)k, p)) < 0)
 			give_up(c, p, "the limit cannot be set", r);
 	}
 }
@@ -226,7 +251,7 @@ cgroup_count(struct cgroup *c)
 		read_text(p->path, p->version == 2 ? "memory.events" : "memory.oom_control", text, sizeof(text));
 		c->counts.oom_kills = cgroup_number(text, "oom_kill");
 		c->counts.oom_elsewhere = p->version == 2 ? cgroup_number(text, "oom") == 0
-							  : was_below(p, c->memory_bytes);
+							  : was_below(p, c->asked.memory_bytes);
 	}
 	p = &c->places[CGROUP_PIDS];
 	if (p->version && p->made) {
@@ -277,17 +302,25 @@ cgroup_reap(const char *path, const char *run_id, int timeout_ms)
 void
 cgroup_describe(const struct cgroup *c, char *out, size_t size)
 {
-	const struct cgroup_place *p = &c->places[CGROUP_PIDS], *m = &c->places[CGROUP_MEMORY];
-	char pids[240], memory[240];
+	const struct cgroup_place *p = &c->places[CGROUP_PIDS], *m = &c->places[CGROUP_MEMORY],
+				  *u = &c->places[CGROUP_CPU];
+	char pids[240], memory[240], cpu[240];
 
 	if (p->version)
-		snprintf(pids, sizeof(pids), "pids by cgroup v%u (%u)", p->version, c->pids);
+		snprintf(pids, sizeof(pids), "pids by cgroup v%u (%u)", p->version, c->asked.pids);
 	else
 		snprintf(pids, sizeof(pids), "pids by rlimit in the guest, not by a cgroup (%s)", p->why);
 	if (m->version)
 		snprintf(memory, sizeof(memory), "memory by cgroup v%u (%llu MiB, swap %s)", m->version,
-			 (unsigned long long)(c->memory_bytes >> 20), c->swap ? "included" : "not limited");
+			 (unsigned long long)(c->asked.memory_bytes >> 20), c->swap ? "included" : "not limited");
 	else
 		snprintf(memory, sizeof(memory), "memory not enforced (%s)", m->why);
-	snprintf(out, size, "%s; %s", pids, memory);
+	if (u->version)
+		snprintf(cpu, sizeof(cpu), "cpu by cgroup v%u (%u.%03u processors)", u->version,
+			 c->asked.cpu_milli / 1000, c->asked.cpu_milli % 1000);
+	else if (c->asked.cpu_milli)
+		snprintf(cpu, sizeof(cpu), "cpu not enforced (%s)", u->why);
+	else
+		snprintf(cpu, sizeof(cpu), "cpu not asked");
+	snprintf(out, size, "%s; %s; %s", pids, memory, cpu);
 }

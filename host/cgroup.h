@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * cgroup.h - control groups of one run: processes and memory, in version 2 or version 1 hierarchies, whichever this machine
+ * cgroup.h - control groups of one run: processes, memory and processor, in version 2 or version 1 hierarchies, whichever this machine
  * has and the caller may use.  Only groups named agenttwin-RUNID are ever made, written to or removed, and only processes of
  * the run are put into them; where that is not enough for a limit, it is not enforced and the reason is kept in words. */
 #ifndef HOST_CGROUP_H
@@ -14,7 +14,13 @@
  * monitor and of the bundle, one to spare. */
 #define CGROUP_OWN_PIDS 8u
 
-enum cgroup_kind { CGROUP_PIDS, CGROUP_MEMORY, CGROUP_KINDS };
+enum cgroup_kind { CGROUP_PIDS, CGROUP_MEMORY, CGROUP_CPU, CGROUP_KINDS };
+
+struct cgroup_limits { /* 0: not asked */
+	uint64_t memory_bytes;
+	uint32_t pids;
+	uint32_t cpu_milli; /* thousandths of one processor */
+};
 
 struct cgroup_place {     /* where one limit is set */
 	unsigned version; /* 1 or 2; 0: it is not enforced */
@@ -30,16 +36,16 @@ struct cgroup_counts {         /* read before the groups are removed */
 };
 struct cgroup {
 	struct cgroup_place places[CGROUP_KINDS];
-	uint64_t memory_bytes; /* as set; 0 not asked */
-	uint32_t pids;
+	struct cgroup_limits asked;
 	bool swap; /* the memory limit holds for swap too */
 	struct cgroup_counts counts;
 };
 
-/* Where groups for this run can be made.  root is put before every path ("" for this machine).  Makes nothing. */
-void cgroup_find(const char *root, const char *run_id, struct cgroup *c) __attribute__((nonnull));
-/* Makes the groups and sets the limits; 0 is no limit.  What the kernel refuses becomes "not enforced". */
-void cgroup_make(struct cgroup *c, uint64_t memory_bytes, uint32_t pids) __attribute__((nonnull));
+/* Where groups for what is asked can be made.  root is put before every path ("" for this machine).  Makes nothing. */
+void cgroup_find(const char *root, const char *run_id, const struct cgroup_limits *asked, struct cgroup *c)
+	__attribute__((nonnull));
+/* Makes the groups and sets the limits.  What the kernel refuses becomes "not enforced". */
+void cgroup_make(struct cgroup *c) __attribute__((nonnull));
 /* Puts a process of the run in, before it has children.  What the kernel refuses becomes "not enforced". */
 void cgroup_enter(struct cgroup *c, pid_t pid) __attribute__((nonnull));
 /* Version 2: the kernel kills all that is inside. */
@@ -50,7 +56,7 @@ void cgroup_count(struct cgroup *c) __attribute__((nonnull));
 int cgroup_remove(struct cgroup *c, int timeout_ms, const char **path) __attribute__((warn_unused_result, nonnull(1)));
 /* The same from a path in a lease: kills and removes it if it is a control group that belongs to this run.  0 gone. */
 int cgroup_reap(const char *path, const char *run_id, int timeout_ms) __attribute__((warn_unused_result, nonnull));
-/* In words, for the receipt: "pids by cgroup v1 (264); memory by cgroup v1 (448 MiB, swap included)". */
+/* In words, for the receipt: "pids by cgroup v1 (264); memory by cgroup v1 (448 MiB, swap included); cpu not asked". */
 void cgroup_describe(const struct cgroup *c, char *out, size_t size) __attribute__((nonnull));
 
 /* ---- parsers, for tests ------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,9 @@
 
 #include "host/process.h"
 
-static const char *const controllers[CGROUP_KINDS] = { [CGROUP_PIDS] = "pids", [CGROUP_MEMORY] = "memory" };
+static const char *const controllers[CGROUP_KINDS] = {
+	[CGROUP_PIDS] = "pids", [CGROUP_MEMORY] = "memory", [CGROUP_CPU] = "cpu"
+};
 
 /* A word of a list; at is right behind its separator. */
 static bool
@@ -264,11 +266,18 @@ find_one(const char *root, const char *run_id, enum cgroup_kind kind, struct cgr
 
 /* see cgroup.h */
 void
-cgroup_find(const char *root, const char *run_id, struct cgroup *c)
+cgroup_find(const char *root, const char *run_id, const struct cgroup_limits *asked, struct cgroup *c)
 {
+	const bool is_asked[CGROUP_KINDS] = { [CGROUP_PIDS] = asked->pids > 0,
+					      [CGROUP_MEMORY] = asked->memory_bytes > 0,
+					      [CGROUP_CPU] = asked->cpu_milli > 0 };
 	int k;
 
 	memset(c, 0, sizeof(*c));
+	c->asked = *asked;
 	for (k = 0; k < CGROUP_KINDS; k++)
-		find_one(root, run_id, (enum cgroup_kind)k, &c->places[k]);
+		if (is_asked[k])
+			find_one(root, run_id, (enum cgroup_kind)k, &c->places[k]);
+		else
+			because(&c->places[k], "not asked");
 }

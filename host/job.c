@@ -142,6 +142,7 @@ set_limits(struct job *j)
 	j->limits.output_bytes = w->output_bytes;
 	j->limits.memory_bytes = ((uint64_t)w->memory_mb << 20) + j->limits.disk_bytes + 2 * w->output_bytes;
 	j->limits.pids = w->pids;
+	j->limits.cpu_milli = w->cpu_milli;
 	j->run.run_ms = w->run_ms;
 	j->run.run_ms_given = j->o.timeout_ms != 0;
 	j->run.start_ms = w->start_ms;
@@ -350,6 +351,8 @@ job_execute(struct job *j)
 		trouble(j, "describing the sandbox", r);
 		return;
 	}
+	if (j->limits.cpu_milli && !j->facts.cpu_most)
+		log_line(LOG_LEVEL_WARN, "limits.cpus cannot be enforced here: %s", j->facts.limits_enforced);
 	j->evidence.want.control_port = j->ops->control_port;
 	j->evidence.want.workflow_uid = j->facts.workflow_uid;
 	j->evidence.want.workflow_gid = j->facts.workflow_gid;

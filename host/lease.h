@@ -6,7 +6,7 @@
 
 struct lease;
 
-#define LEASE_TEXT_MAX 2048u
+#define LEASE_TEXT_MAX 3072u
 
 /* "agenttwin-lease 1", then one "name value" line for each field, and one more for each control group.  The length, or -EINVAL for a field that cannot be
  * written (line break, bad run id), -ENOSPC. */

@@ -271,6 +271,7 @@ check_trial(struct doctor *d, int *r)
 	s.run_id = id;
 	s.limits.memory_bytes = 1u << 30;
 	s.limits.pids = 64;
+	s.limits.cpu_milli = 1000;
 	s.expires_s = (uint64_t)time(NULL) + 60;
 	e = backend_namespace.open(&b, &s, &diag);
 	i = item(d, e == 0, "a sandbox comes up");
@@ -289,9 +290,9 @@ check_trial(struct doctor *d, int *r)
 		fix(i, "agenttwin-host reap");
 	}
 	backend_namespace.release(b);
-	/* A run does without: the receipt says what was enforced. */
+	/* A run does without: the receipt says what was enforced.  The processor is limited only where a world asks. */
 	i = item(d, f.pids_most && f.memory_most, "limits");
-	found(i, "%.250s", f.limits_enforced);
+	found(i, "%.500s", f.limits_enforced);
 	if (!i->ok)
 		fix(i, "%s", f.limits_fix);
 }

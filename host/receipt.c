@@ -122,6 +122,8 @@ runtime_part(struct emit *e, const struct receipt *r)
 	emit_u64(e, "disk_bytes", r->limits->disk_bytes);
 	emit_u64(e, "output_bytes", r->limits->output_bytes);
 	emit_u64(e, "pids", r->limits->pids);
+	if (r->limits->cpu_milli)
+		emit_u64(e, "cpu_milli", r->limits->cpu_milli);
 	emit_u64(e, "files", r->world->limits.files);
 	emit_u64(e, "run_ms", r->world->limits.run_ms);
 	emit_u64(e, "start_ms", r->world->limits.start_ms);

@@ -13,6 +13,7 @@ struct diag;
 
 struct world_limits {
 	uint32_t run_ms, start_ms, idle_ms /* 0 off */, grace_ms, memory_mb, pids, files, disk_mb, operations;
+	uint32_t cpu_milli; /* thousandths of one processor; 0 no limit */
 	uint64_t output_bytes, state_bytes;
 };
 struct world_service {

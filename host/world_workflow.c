@@ -9,6 +9,9 @@
 
 /* ---- limits ----------------------------------------------------------------------------------------------------------- */
 
+#define CPU_MILLI_MIN 50u /* below, Node does not start in the default run_ms */
+#define CPU_MILLI_MAX 1024000u
+
 static int
 read_small(struct wr *c, const struct cJSON *v, uint32_t min, uint32_t max, uint32_t *out)
 {
@@ -52,23 +55,36 @@ read_limit(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_integer(c, v, 4096, 1ull << 30, &c->w->limits.state_bytes);
 }
 
+/* In thousandths, so that the receipt says exactly what was asked. */
+static int
+read_cpus(struct wr *c, const struct cJSON *v, void *arg)
+{
+	double n = v->valuedouble * 1000, off;
+	int r;
+
+	(void)arg;
+	if (cJSON_IsNumber(v) && n >= CPU_MILLI_MIN && n <= CPU_MILLI_MAX) {
+		c->w->limits.cpu_milli = (uint32_t)(n + 0.5);
+		off = n - c->w->limits.cpu_milli;
+		if (off < 1e-6 && off > -1e-6)
+			return 0;
+	}
+	r = wr_fail(c, -EPROTO, "not a number of processors from 0.05 to 1024 in steps of 0.001");
+	diag_fix(c->d, "write a number such as 0.5 or 2, or take the key out: then there is no limit");
+	return r;
+}
+
 int
 world_read_limits(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "run_ms", read_limit, 0, NULL },
-		{ "start_ms", read_limit, 0, NULL },
-		{ "idle_ms", read_limit, 0, NULL },
-		{ "grace_ms", read_limit, 0, NULL },
-		{ "memory_mb", read_limit, 0, NULL },
-		{ "pids", read_limit, 0, NULL },
-		{ "files", read_limit, 0, NULL },
-		{ "disk_mb", read_limit, 0, NULL },
-		{ "operations", read_limit, 0, NULL },
-		{ "output_bytes", read_limit, 0, NULL },
-		{ "state_bytes", read_limit, 0, NULL },
-		{ "trigger_ms", NULL, WR_LATER, NULL },
-		{ NULL, NULL, 0, NULL },
+		{ "run_ms", read_limit, 0, NULL },       { "start_ms", read_limit, 0, NULL },
+		{ "idle_ms", read_limit, 0, NULL },      { "grace_ms", read_limit, 0, NULL },
+		{ "memory_mb", read_limit, 0, NULL },    { "pids", read_limit, 0, NULL },
+		{ "cpus", read_cpus, 0, NULL },          { "files", read_limit, 0, NULL },
+		{ "disk_mb", read_limit, 0, NULL },      { "operations", read_limit, 0, NULL },
+		{ "output_bytes", read_limit, 0, NULL }, { "state_bytes", read_limit, 0, NULL },
+		{ "trigger_ms", NULL, WR_LATER, NULL },  { NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "limits", arg);

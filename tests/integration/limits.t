@@ -92,6 +92,41 @@ run_world "$tmp/few"
 is_run passed 0 "fewer processes than the world allows"
 gone few
 
+# The processor: the group's own file says what was set, read while the workflow runs.
+world "$tmp/cpu" '"a.mjs"' '"node", "a.mjs", "40"' '"limits": { "cpus": 0.75 },'
+printf '%s\n' 'import fs from "node:fs"; fs.writeSync(1, "up\n"); setTimeout(() => {}, 120000); process.on("SIGUSR2", () => process.exit(0));' >"$tmp/cpu/a.mjs"
+cp -R "$tmp/cpu" "$tmp/free"
+sed -i 's/"cpus": 0.75/"pids": 64/' "$tmp/free/world.json"
+printf '%s\n' '' >"$tmp/free/a.mjs"
+by_cpu=$("$host" doctor --runtime namespace 2>/dev/null | grep -c '; cpu by cgroup v')
+group_of() { # PID: of the controller cpu, as the machine names it; nothing until it is there
+	local n=$1 p
+	for p in $(proc tree "$n" 2>/dev/null | cut -d: -f1); do
+		sed -nE 's/^[0-9]+:([^:]*,)?cpu(,[^:]*)?:(.*agenttwin-[0-9a-f-]+)$/v1 \3/p; s/^0::(.*agenttwin-[0-9a-f-]+)$/v2 \1/p' "/proc/$p/cgroup" 2>/dev/null
+	done | sort -u | head -n 1
+}
+found_group() { set -- "$(group_of "$pid")" && [ -n "$1" ] && group=$1; }
+if [ "$by_cpu" = 1 ]; then
+	start_world "$tmp/cpu" --timeout 60s
+	ok "the sandbox is in a group of the controller cpu" wait_for 20 found_group
+	dir=$(find /sys/fs/cgroup -maxdepth 12 -type d -path "*${group#* }" \( -exec test -e '{}/cpu.max' \; -o -exec test -e '{}/cpu.cfs_quota_us' \; \) -print 2>/dev/null | head -n 1)
+	case $group in
+	v2*) is "$(cat "$dir/cpu.max")" "75000 100000" "cpu.max" ;;
+	*) is "$(cat "$dir/cpu.cfs_quota_us" "$dir/cpu.cfs_period_us" | tr '\n' ' ')" "75000 100000 " "cpu.cfs_quota_us and cpu.cfs_period_us" ;;
+	esac
+	kill -INT "$pid"
+	end_world
+	is "$status $(json "$receipt" r.status)" "130 cancelled" "ended by us" || explain
+	is "$(json "$receipt" r.runtime.limits.asked.cpu_milli)" 750 "the receipt says what was asked"
+	like "$(json "$receipt" r.runtime.limits.enforced)" '; cpu by cgroup v[12] \(0\.750 processors\)$' "and what enforced it"
+	gone cpu
+else
+	skip "the processor" "no control group with the controller cpu can be made here"
+fi
+run_world "$tmp/free"
+like "$(json "$receipt" r.runtime.limits.enforced)" '; cpu not asked$' "no key, no limit"
+is "$(json "$receipt" r.runtime.limits.asked.cpu_milli)" "" "nor asked"
+
 world "$tmp/size" '"a.mjs"' '"/usr/bin/truncate", "-s", "8G", "big"'
 touch "$tmp/size/a.mjs"
 run_world "$tmp/size"
@@ -132,6 +167,14 @@ if [ "$(id -u)" -eq 0 ] && command -v useradd >/dev/null && command -v newuidmap
 	enforced=$(json "$receipt" 'r.runtime.limits.enforced')
 	like "$enforced" 'pids by rlimit in the guest, not by a cgroup \(.+\); memory not enforced \(.+\)' "the receipt says what was not enforced"
 	is "$(json "$receipt" 'JSON.stringify(r.runtime.limits.reached)')" '{"oom_kills":null,"pids_refused":null}' "nobody counted"
+	unlike "$err" 'limits.cpus' "nothing is said of a limit that was not asked"
+	sed -i 's/"limits": { /&"cpus": 1, /' "$tmp/home/world/world.json"
+	receipt=$tmp/user-cpu.json
+	as_user "$tmp/agenttwin-host" run --json "$tmp/home/world" >"$receipt" 2>"$tmp/err"
+	status=$? err=$(cat "$tmp/err")
+	is_run passed 0 "one who asks for processors"
+	like "$err" 'limits.cpus cannot be enforced here' "is told that there is no limit"
+	like "$(json "$receipt" 'r.runtime.limits.enforced')" '; cpu not enforced \(.+\)$' "and so says the receipt"
 	out=$(as_user "$tmp/agenttwin-host" doctor --runtime namespace 2>&1)
 	is "$?" 0 "doctor: it works"
 	like "$out" 'no +limits: .*memory not enforced' "and says what is not enforced"

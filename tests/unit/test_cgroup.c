@@ -29,11 +29,16 @@ static const char *const group_files[] = { "pids.max",
 					   "memory.memsw.limit_in_bytes",
 					   "memory.oom_control",
 					   "memory.max_usage_in_bytes",
+					   "cpu.max",
+					   "cpu.cfs_period_us",
+					   "cpu.cfs_quota_us",
 					   "cgroup.procs",
 					   "cgroup.kill" };
 #define FILES_LEN (sizeof(group_files) / sizeof(group_files[0]))
 static const char *without; /* a file that this kernel does not have */
-static int busy;            /* so many more refusals of rmdir */
+static const struct cgroup_limits two = { .memory_bytes = 64u << 20, .pids = 40 };
+static const struct cgroup_limits three = { .memory_bytes = 64u << 20, .pids = 40, .cpu_milli = 1500 };
+static int busy; /* so many more refusals of rmdir */
 
 static void
 put(const char *path, const char *text)
@@ -183,11 +188,11 @@ version_1(void)
 	put("/cg/pids/tasks", "");
 	put("/cg/memory/mine/tasks", "");
 	put("/cg/unified/cgroup.controllers", "");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	snprintf(want, sizeof(want), "%s/cg/memory/mine/agenttwin-" ID, root);
 	is_str(c.places[CGROUP_MEMORY].path, want, "version 1: below the caller's own group");
 	is_int(c.places[CGROUP_PIDS].version, 1, "pids likewise");
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_make(&c);
 	get("/cg/pids/agenttwin-" ID "/pids.max", text, sizeof(text));
 	is_str(text, "40", "the process limit is set");
 	get("/cg/memory/mine/agenttwin-" ID "/memory.memsw.limit_in_bytes", text, sizeof(text));
@@ -198,7 +203,7 @@ version_1(void)
 	get("/cg/pids/agenttwin-" ID "/cgroup.procs", text, sizeof(text));
 	is_str(text, "4711", "into both");
 	cgroup_describe(&c, text, sizeof(text));
-	is_str(text, "pids by cgroup v1 (40); memory by cgroup v1 (64 MiB, swap included)", "in words");
+	is_str(text, "pids by cgroup v1 (40); memory by cgroup v1 (64 MiB, swap included); cpu not asked", "in words");
 	put("/cg/pids/agenttwin-" ID "/pids.events", "max 3\n");
 	put("/cg/memory/mine/agenttwin-" ID "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 	put("/cg/memory/mine/agenttwin-" ID "/memory.max_usage_in_bytes", "67108864\n");
@@ -214,10 +219,11 @@ version_1(void)
 	cgroup_count(&c);
 	is_int((long long)c.counts.oom_kills, 2, "the counts stay");
 
-	cgroup_find(root, ID, &c);
-	cgroup_make(&c, 0, 40);
+	cgroup_find(root, ID, &(struct cgroup_limits){ .pids = 40 }, &c);
+	cgroup_make(&c);
 	cgroup_describe(&c, text, sizeof(text));
-	is_str(text, "pids by cgroup v1 (40); memory not enforced (not asked)", "what is not asked is not made");
+	is_str(text, "pids by cgroup v1 (40); memory not enforced (not asked); cpu not asked",
+	       "what is not asked is not made");
 	busy = 1000000;
 	is_int(cgroup_remove(&c, 30, &left), -EBUSY, "a group that stays busy is told");
 	ok(left && strstr(left, "agenttwin-" ID), "by its path");
@@ -237,16 +243,16 @@ version_2(void)
 	put("/cg2/cgroup.subtree_control", "cpu memory pids\n");
 	put("/cg2/user.slice/app.slice/cgroup.subtree_control", "cpu memory pids\n");
 	put("/cg2/user.slice/app.slice/run-1.scope/cgroup.subtree_control", "\n");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	snprintf(want, sizeof(want), "%s/cg2/user.slice/app.slice/agenttwin-" ID, root);
 	is_str(c.places[CGROUP_MEMORY].path, want, "version 2: beside the caller's own group, which holds processes");
 	is_str(c.places[CGROUP_PIDS].path, want, "one group for both");
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_make(&c);
 	cgroup_enter(&c, 4711);
 	get("/cg2/user.slice/app.slice/agenttwin-" ID "/memory.swap.max", text, sizeof(text));
 	is_str(text, "0", "no swap");
 	cgroup_describe(&c, text, sizeof(text));
-	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap included)", "in words");
+	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap included); cpu not asked", "in words");
 	put("/cg2/user.slice/app.slice/agenttwin-" ID "/memory.events", "max 9\noom 1\noom_kill 1\n");
 	cgroup_count(&c);
 	ok(c.counts.oom_kills == 1 && !c.counts.oom_elsewhere, "memory ended at the own limit");
@@ -262,24 +268,24 @@ version_2(void)
 	is_str(text, "cpu memory pids\n", "the group of others was not changed");
 
 	without = "memory.swap.max";
-	cgroup_find(root, ID, &c);
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_find(root, ID, &two, &c);
+	cgroup_make(&c);
 	cgroup_describe(&c, text, sizeof(text));
-	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap not limited)",
+	is_str(text, "pids by cgroup v2 (40); memory by cgroup v2 (64 MiB, swap not limited); cpu not asked",
 	       "a kernel without swap accounting");
 	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
 	without = "pids.max";
-	cgroup_find(root, ID, &c);
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_find(root, ID, &two, &c);
+	cgroup_make(&c);
 	cgroup_describe(&c, text, sizeof(text));
 	is_str(text,
 	       "pids by rlimit in the guest, not by a cgroup (the limit cannot be set: No such file or directory); "
-	       "memory by cgroup v2 (64 MiB, swap included)",
+	       "memory by cgroup v2 (64 MiB, swap included); cpu not asked",
 	       "one limit of two");
 	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
 	without = "cgroup.procs";
-	cgroup_find(root, ID, &c);
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_find(root, ID, &two, &c);
+	cgroup_make(&c);
 	cgroup_enter(&c, 4711);
 	ok(c.places[CGROUP_PIDS].version == 0 && c.places[CGROUP_MEMORY].version == 0,
 	   "a sandbox that cannot be put in is not limited");
@@ -289,25 +295,78 @@ version_2(void)
 
 	put("/cg2/user.slice/app.slice/cgroup.subtree_control", "cpu\n");
 	put("/cg2/cgroup.subtree_control", "cpu\n");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	is_int(c.places[CGROUP_MEMORY].version, 0, "nobody hands the controller on: not enforced");
 	ok(strstr(c.places[CGROUP_MEMORY].why, "hands no controller memory on") &&
 		   strstr(c.places[CGROUP_MEMORY].fix, "systemd-run"),
 	   "with the reason and the way out");
 	put("/cg2/cgroup.subtree_control", "memory pids\n");
 	put("/proc/self/cgroup", "0::/\n");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	snprintf(want, sizeof(want), "%s/cg2/agenttwin-" ID, root);
 	is_str(c.places[CGROUP_MEMORY].path, want, "in the root, below the root");
 	put("/cg2/cgroup.controllers", "cpu\n");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	ok(strstr(c.places[CGROUP_MEMORY].why, "no controller memory") != NULL, "a machine without the controller");
 	put("/proc/self/mountinfo", "1 2 0:1 / / rw - ext4 x rw\n");
-	cgroup_find(root, ID, &c);
+	cgroup_find(root, ID, &two, &c);
 	is_str(c.places[CGROUP_PIDS].why, "no control groups are mounted", "a machine without control groups");
-	cgroup_make(&c, 64u << 20, 40);
+	cgroup_make(&c);
 	cgroup_enter(&c, 4711);
 	is_int(cgroup_remove(&c, 100, NULL), 0, "there is nothing to remove");
+}
+
+/* The processor, in three places, in one, refused, and not there. */
+static void
+processor(void)
+{
+	struct cgroup c;
+	char text[512], want[256];
+
+	put("/proc/self/cgroup", "8:pids:/\n4:memory:/mine\n1:cpu,cpuacct:/a\n0::/\n");
+	put("/proc/self/mountinfo", "31 23 0:36 / /cg/pids rw - cgroup cgroup rw,pids\n"
+				    "32 23 0:36 / /cg/memory rw - cgroup cgroup rw,memory\n"
+				    "34 23 0:37 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+	put("/cg/cpu/a/tasks", "");
+	cgroup_find(root, ID, &two, &c);
+	is_str(c.places[CGROUP_CPU].path, "", "a limit that is not asked needs no group");
+	cgroup_find(root, ID, &three, &c);
+	cgroup_make(&c);
+	cgroup_enter(&c, 4711);
+	get("/cg/cpu/a/agenttwin-" ID "/cpu.cfs_period_us", text, sizeof(text));
+	is_str(text, "100000", "version 1: the period");
+	get("/cg/cpu/a/agenttwin-" ID "/cpu.cfs_quota_us", text, sizeof(text));
+	is_str(text, "150000", "and the quota");
+	get("/cg/cpu/a/agenttwin-" ID "/cgroup.procs", text, sizeof(text));
+	is_str(text, "4711", "the init is put in");
+	cgroup_describe(&c, text, sizeof(text));
+	ok(strstr(text, "; cpu by cgroup v1 (1.500 processors)") != NULL, "in words: %s", text);
+	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
+	without = "cpu.cfs_quota_us";
+	cgroup_find(root, ID, &three, &c);
+	cgroup_make(&c);
+	snprintf(want, sizeof(want), "%s/cg/cpu/a/agenttwin-" ID, root);
+	ok(access(want, F_OK) < 0, "a kernel without quotas: no group is left");
+	cgroup_describe(&c, text, sizeof(text));
+	ok(strstr(text, "; cpu not enforced (the limit cannot be set: No such file") != NULL, "in words: %s", text);
+	is_int(cgroup_remove(&c, 100, NULL), 0, "the others are removed");
+	without = NULL;
+
+	put("/proc/self/cgroup", "0::/\n");
+	put("/proc/self/mountinfo", "33 23 0:36 / /cg2 rw - cgroup2 cgroup2 rw\n");
+	put("/cg2/cgroup.controllers", "cpu memory pids\n");
+	put("/cg2/cgroup.subtree_control", "cpu memory pids\n");
+	cgroup_find(root, ID, &three, &c);
+	cgroup_make(&c);
+	get("/cg2/agenttwin-" ID "/cpu.max", text, sizeof(text));
+	is_str(text, "150000 100000", "version 2: quota and period");
+	cgroup_describe(&c, text, sizeof(text));
+	ok(strstr(text, "; cpu by cgroup v2 (1.500 processors)") != NULL, "in words: %s", text);
+	is_int(cgroup_remove(&c, 100, NULL), 0, "removed");
+	put("/cg2/cgroup.controllers", "memory pids\n");
+	cgroup_find(root, ID, &three, &c);
+	ok(c.places[CGROUP_CPU].version == 0 && c.places[CGROUP_PIDS].version == 2,
+	   "without the controller: the others alone");
 }
 
 int
@@ -320,6 +379,7 @@ main(void)
 	lines();
 	version_1();
 	version_2();
+	processor();
 	snprintf(command, sizeof(command), "rm -rf '%s'", root);
 	ok(system(command) == 0, "the tree is removed");
 	return tap_done();

@@ -53,11 +53,14 @@ round_trip(void)
 	is_int(lease_render(&l, text, 50), -ENOSPC, "no room is said");
 	strcpy(l.cgroups[0], "/sys/fs/cgroup/pids/agenttwin-x");
 	strcpy(l.cgroups[1], "/sys/fs/cgroup/memory/a b/agenttwin-x");
+	strcpy(l.cgroups[2], "/sys/fs/cgroup/cpu/agenttwin-x");
 	n = lease_render(&l, text, sizeof(text));
 	is_int(lease_parse(text, (size_t)n, &back), 0, "with control groups");
-	ok(strcmp(back.cgroups[0], l.cgroups[0]) == 0 && strcmp(back.cgroups[1], l.cgroups[1]) == 0, "both come back");
+	ok(strcmp(back.cgroups[0], l.cgroups[0]) == 0 && strcmp(back.cgroups[1], l.cgroups[1]) == 0 &&
+		   strcmp(back.cgroups[2], l.cgroups[2]) == 0,
+	   "all come back");
 	n += snprintf(text + n, sizeof(text) - (size_t)n, "cgroup /a\n");
-	is_int(lease_parse(text, (size_t)n, &back), -EPROTO, "a third one is malformed");
+	is_int(lease_parse(text, (size_t)n, &back), -EPROTO, "a fourth one is malformed");
 	strcpy(l.cgroups[1], "/a\nid 1");
 	is_int(lease_render(&l, text, sizeof(text)), -EINVAL, "a line break in a group's path is refused");
 	l = sample();

@@ -147,6 +147,11 @@ test_top(void)
 		"write a whole");
 	refused(TOP("\"limits\": {\"trigger_ms\": 1}"), -EOPNOTSUPP, 2, "/limits/trigger_ms",
 		"not supported by this version", "take it out");
+	refused(TOP("\"limits\": {\"cpus\": 0.01}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
+	refused(TOP("\"limits\": {\"cpus\": 0.1234}"), -EPROTO, 2, "/limits/cpus", "steps of 0.001", "such as 0.5");
+	refused(TOP("\"limits\": {\"cpus\": 1025}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
+	refused(TOP("\"limits\": {\"cpus\": -1}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
+	refused(TOP("\"limits\": {\"cpus\": \"1\"}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
 	refused(TOP("\"limits\": []"), -EPROTO, 2, "/limits", "expected an object, found an array", "{ ... }");
 	refused(TOP("\"env\": {\"PATH\": \"/x\"}"), -EPROTO, 2, "/env/PATH", "PATH is set by the sandbox itself",
 		"take it out");
@@ -172,7 +177,7 @@ test_top(void)
 		TOP("\"secrets\": {\"a\": {\"like\": \"uuid\"}}, \"env\": {\"A\": \"{{secret.a}} {{run.id}} {{seed}} {{'{{'}}\"}"));
 	accepted(
 		"$schema, limits, root",
-		TOP("\"$schema\": \"x\", \"limits\": {\"idle_ms\": 0, \"state_bytes\": 4096}, \"root\": \".\", \"about\": \"\""));
+		TOP("\"$schema\": \"x\", \"limits\": {\"idle_ms\": 0, \"cpus\": 0.05, \"state_bytes\": 4096}, \"root\": \".\", \"about\": \"\""));
 }
 
 static void
