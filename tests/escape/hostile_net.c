@@ -153,6 +153,8 @@ places(void)
 		{ "metadata-scaleway-6", "fd00:42::42" },
 		{ "mapped", "::ffff:169.254.169.253" },
 		{ "nat64", "64:ff9b::a9fe:a9fe" },
+		{ "nat64-local", "64:ff9b:1::a9fe:a9fe" },
+		{ "teredo", "2001:0:a9fe:a9fe::1" },
 		{ "six-to-four", "2002:a9fe:a9fe::1" },
 		{ "scoped", "fe80::99" },
 		{ "multicast4", "224.0.0.251" },
@@ -248,6 +250,8 @@ devices(void)
 	with_option("device-veth-tcp6", SOCK_STREAM, six, SOL_SOCKET, SO_BINDTODEVICE, device, IF_NAMESIZE);
 	with_option("device-peer-udp", SOCK_DGRAM, four, SOL_SOCKET, SO_BINDTODEVICE, other_device, IF_NAMESIZE);
 	with_option("device-peer-tcp", SOCK_STREAM, four, SOL_SOCKET, SO_BINDTODEVICE, other_device, IF_NAMESIZE);
+	with_option("device-peer-udp6", SOCK_DGRAM, six, SOL_SOCKET, SO_BINDTODEVICE, other_device, IF_NAMESIZE);
+	with_option("device-peer-tcp6", SOCK_STREAM, six, SOL_SOCKET, SO_BINDTODEVICE, other_device, IF_NAMESIZE);
 	with_int("unicast-if", SOCK_DGRAM, four, IPPROTO_IP, IP_UNICAST_IF, (int)htonl(if_nametoindex(device)));
 	with_int("unicast-if6", SOCK_DGRAM, six, IPPROTO_IPV6, IPV6_UNICAST_IF, (int)htonl(if_nametoindex(device)));
 }
@@ -276,6 +280,10 @@ options(void)
 	inet_pton(AF_INET6, "2001:db8::31", &segments.to[0]);
 	segments.to[1] = segments.to[0];
 	with_option("routing-header-segments", SOCK_DGRAM, six, IPPROTO_IPV6, IPV6_RTHDR, &segments, sizeof segments);
+	inet_pton(AF_INET6, "2001:db8::34", &segments.to[0]);
+	segments.to[1] = segments.to[0];
+	with_option("routing-header-tcp", SOCK_STREAM, "2001:db8::34", IPPROTO_IPV6, IPV6_RTHDR, &segments,
+		    sizeof segments);
 	inet_pton(AF_INET6, "2001:db8::32", &mobile.home);
 	with_option("routing-header-mobile", SOCK_DGRAM, six, IPPROTO_IPV6, IPV6_RTHDR, &mobile, sizeof mobile);
 	with_option("hop-options", SOCK_DGRAM, six, IPPROTO_IPV6, IPV6_HOPOPTS, padding, sizeof padding);
@@ -307,6 +315,48 @@ fragments(const char *id, const char *address, int level, int name)
 	(void)setsockopt(fd, level, name, &never, sizeof never);
 	say(id, throw(fd, &p, 0, 4000));
 	close(fd);
+}
+
+/* What an option would say for the socket, said for one datagram. */
+static void
+with_message(const char *id, const char *address, int level, int type, const void *value, size_t len)
+{
+	_Alignas(8) char control[CMSG_SPACE(64)] = { 0 };
+	struct cmsghdr *c = (struct cmsghdr *)control;
+	struct iovec v = { "x", 1 };
+	struct place p;
+	struct msghdr m = { .msg_name = &p.a, .msg_iov = &v, .msg_iovlen = 1, .msg_control = control };
+	int fd;
+
+	aim(&p, "udp", address, 1);
+	m.msg_namelen = p.len;
+	m.msg_controllen = CMSG_SPACE(len);
+	*c = (struct cmsghdr){ CMSG_LEN(len), level, type };
+	memcpy(CMSG_DATA(c), value, len);
+	fd = open_socket(p.family, SOCK_DGRAM, 0);
+	say(id, sendmsg(fd, &m, 0));
+	close(fd);
+}
+
+static void
+messages(void)
+{
+	struct in_pktinfo four = { .ipi_ifindex = (int)if_nametoindex(device) };
+	struct in6_pktinfo six = { .ipi6_ifindex = if_nametoindex(device) };
+	struct {
+		uint8_t next, len, type, left;
+		uint32_t zero;
+		struct in6_addr home;
+	} mobile = { .len = 2, .type = 2, .left = 1 };
+	static const unsigned char lsrr[] = { 131, 7, 4, 203, 0, 113, 9, 1 };
+
+	with_message("message-device", "203.0.113.60", IPPROTO_IP, IP_PKTINFO, &four, sizeof four);
+	with_message("message-device6", "2001:db8::60", IPPROTO_IPV6, IPV6_PKTINFO, &six, sizeof six);
+	four.ipi_ifindex = (int)if_nametoindex("lo");
+	with_message("message-device-lo", "203.0.113.61", IPPROTO_IP, IP_PKTINFO, &four, sizeof four);
+	inet_pton(AF_INET6, "2001:db8::61", &mobile.home);
+	with_message("message-routing-header", "2001:db8::62", IPPROTO_IPV6, IPV6_RTHDR, &mobile, sizeof mobile);
+	with_message("message-source-route", "203.0.113.62", IPPROTO_IP, IP_RETOPTS, lsrr, sizeof lsrr);
 }
 
 /* By a descriptor that went through a socket pair, by a child, and by a child whose parent is gone. */
@@ -420,6 +470,7 @@ packets(void)
 	say("packet-frame", fd < 0 ? -1 : sendto(fd, "x", 1, 0, (struct sockaddr *)&link, sizeof link));
 	strcpy(stage, "socket");
 	say("vsock-host", socket(40, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	messages();
 	roundabout();
 }
 
