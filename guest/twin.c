@@ -6,20 +6,16 @@
 #include "guest/twin.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "guest/record.h"
 #include "guest/service.h"
+#include "guest/twin_client.h"
 #include "guest/twin_dns.h"
 #include "guest/twin_http.h"
 #include "guest/twin_records.h"
@@ -27,21 +23,9 @@
 #include "proto/plan.h"
 
 #define FIXED 2u /* polled before the listeners: records, DNS */
-#define READ_LEN 65536u
-#define OPS_HIGH (8u << 20) /* bytes of operations waiting for the monitor; more, and clients are not read */
-#define LINGER_MS 2000u     /* a closing connection is read this long, or its reply could be lost to a RST */
 #define FINISH_MS 200u
 #define NAMES_LEFT_MAX 1024u /* times 64 queries; more than a socket holds */
 
-struct client {
-	struct http_conn http;
-	int fd;
-	char *left; /* owned: read but not taken yet */
-	size_t left_len;
-	uint64_t active_ms; /* when a byte last moved */
-	bool ended;         /* the client sends nothing more */
-	bool lingering;     /* our side is shut down */
-};
 struct twin {
 	const struct twin_start *start;
 	struct world world;
@@ -54,7 +38,6 @@ struct twin {
 	uint64_t begin_ms;
 	uint64_t finish_ms; /* when RECORD_FINISH came, 0: not yet */
 	bool paused;        /* no descriptor or no memory for one more connection */
-	char buffer[READ_LEN];
 };
 
 static uint64_t
@@ -75,21 +58,10 @@ tick(struct twin *t)
 	return now;
 }
 
-static bool
-is_busy(const struct twin *t)
-{
-	return t->core.ops.bytes > OPS_HIGH;
-}
-
 static void
 drop_client(struct twin *t, size_t i)
 {
-	struct client *c = t->clients[i];
-
-	http_wipe(&c->http);
-	close(c->fd);
-	free(c->left);
-	free(c);
+	client_free(t->clients[i]);
 	t->clients[i] = t->clients[--t->clients_len];
 	t->clients[t->clients_len] = NULL;
 	t->paused = false;
@@ -98,131 +70,15 @@ drop_client(struct twin *t, size_t i)
 static void
 accept_client(struct twin *t, size_t service, uint64_t now)
 {
-	int fd = accept4(t->start->listeners[service], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), on = 1;
 	struct client *c;
+	int r = client_accept(&t->core, &t->world.services[service], t->start->listeners[service], now, &c);
 
-	if (fd < 0) {
-		t->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-		return;
-	}
-	c = calloc(1, sizeof(*c));
-	if (c == NULL) {
-		close(fd);
-		t->core.failed = -ENOMEM;
-		return;
-	}
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	c->fd = fd;
-	c->active_ms = now;
-	http_init(&c->http, &t->core, &t->world.services[service]);
-	t->clients[t->clients_len++] = c;
-}
-
-/* False: the connection is lost. */
-static bool
-write_client(struct client *c, uint64_t now)
-{
-	size_t len;
-	const char *out = http_output(&c->http, &len);
-
-	while (len > 0) {
-		ssize_t n = send(c->fd, out, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN;
-		http_sent(&c->http, (size_t)n);
-		c->active_ms = now;
-		out = http_output(&c->http, &len);
-	}
-	return true;
-}
-
-/* What was read goes in as far as the engine takes it; the rest is kept.  False: lost. */
-static bool
-feed(struct client *c, const char *data, size_t len, uint64_t now)
-{
-	while (len > 0) {
-		size_t n = http_receive(&c->http, data, len), waiting;
-
-		data += n;
-		len -= n;
-		if (!write_client(c, now))
-			return false;
-		http_output(&c->http, &waiting);
-		if (n == 0 && (waiting > 0 || c->http.core->failed != 0))
-			break;
-	}
-	if (len > 0 && data != c->left) {
-		char *left = malloc(len);
-
-		if (left == NULL)
-			return false;
-		memcpy(left, data, len);
-		free(c->left);
-		c->left = left;
-	}
-	c->left_len = len;
-	if (len == 0) {
-		free(c->left);
-		c->left = NULL;
-	}
-	return true;
-}
-
-static bool
-read_client(struct twin *t, struct client *c, uint64_t now)
-{
-	ssize_t n = recv(c->fd, t->buffer, sizeof(t->buffer), MSG_DONTWAIT);
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	c->active_ms = now;
-	if (n == 0) {
-		c->ended = true;
-		http_input_ended(&c->http);
-		return true;
-	}
-	return c->lingering || feed(c, t->buffer, (size_t)n, now);
-}
-
-/* Everything that can be done for one client now.  False: it is to be dropped. */
-static bool
-serve_client(struct twin *t, struct client *c, short events, uint64_t now)
-{
-	size_t waiting;
-
-	if (!write_client(c, now))
-		return false;
-	if (c->left_len > 0 && !is_busy(t)) {
-		if (!feed(c, c->left, c->left_len, now))
-			return false;
-	} else if (c->left_len == 0 && !c->ended && (events & (POLLIN | POLLHUP | POLLERR)) != 0 && !is_busy(t)) {
-		if (!read_client(t, c, now))
-			return false;
-	}
-	if (!write_client(c, now))
-		return false;
-	http_output(&c->http, &waiting);
-	if (waiting > 0)
-		return now - c->active_ms <= HTTP_IDLE_MS;
-	if (http_is_closing(&c->http)) {
-		if (c->ended)
-			return false;
-		if (!c->lingering) {
-			shutdown(c->fd, SHUT_WR);
-			c->lingering = true;
-			c->active_ms = now;
-		}
-		return now - c->active_ms <= LINGER_MS;
-	}
-	if (now - c->active_ms <= HTTP_IDLE_MS || is_busy(t))
-		return true;
-	if (http_is_idle(&c->http))
-		return false;
-	http_timed_out(&c->http);
-	return write_client(c, now);
+	if (r == 0)
+		t->clients[t->clients_len++] = c;
+	else if (r == -ENOMEM)
+		t->core.failed = r;
+	else
+		t->paused = r == -EMFILE || r == -ENFILE || r == -ENOBUFS;
 }
 
 /* Each service's whole state as one record. */
@@ -324,25 +180,18 @@ static nfds_t
 prepare(struct twin *t, bool records_full)
 {
 	size_t n = FIXED, listeners = t->world.services_len;
-	bool open = !is_busy(t) && t->clients_len < HTTP_CONNECTIONS_MAX && !t->paused;
+	bool open = !clients_must_wait(&t->core) && t->clients_len < HTTP_CONNECTIONS_MAX && !t->paused;
 
 	t->polls[0] = (struct pollfd){ .fd = t->records.fd,
 				       .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
-	t->polls[1] = (struct pollfd){ .fd = is_busy(t) ? -1 : t->dns.fd, .events = POLLIN };
+	t->polls[1] = (struct pollfd){ .fd = clients_must_wait(&t->core) ? -1 : t->dns.fd, .events = POLLIN };
 	for (size_t i = 0; i < listeners; i++)
 		t->polls[n++] = (struct pollfd){ .fd = open ? t->start->listeners[i] : -1, .events = POLLIN };
 	for (size_t i = 0; i < t->clients_len; i++) {
-		const struct client *c = t->clients[i];
-		size_t waiting;
-		short events = 0;
+		short events = client_events(t->clients[i]);
 
-		http_output(&c->http, &waiting);
-		if (waiting > 0)
-			events |= POLLOUT;
-		if (!c->ended && c->left_len == 0 && !is_busy(t))
-			events |= POLLIN;
 		/* a client that may do neither is not asked: POLLHUP would come again and again */
-		t->polls[n++] = (struct pollfd){ .fd = events != 0 ? c->fd : -1, .events = events };
+		t->polls[n++] = (struct pollfd){ .fd = events != 0 ? client_fd(t->clients[i]) : -1, .events = events };
 	}
 	return (nfds_t)n;
 }
@@ -373,7 +222,7 @@ serve(struct twin *t)
 		now = tick(t);
 		/* clients from the end, so that dropping one moves only those already served */
 		for (size_t i = (size_t)n - FIXED - services; i-- > 0;)
-			if (!serve_client(t, t->clients[i], t->polls[FIXED + services + i].revents, now))
+			if (!client_serve(t->clients[i], t->polls[FIXED + services + i].revents, now))
 				drop_client(t, i);
 		for (size_t i = 0; i < services; i++) {
 			if ((t->polls[FIXED + i].revents & POLLIN) == 0)
@@ -394,12 +243,8 @@ serve(struct twin *t)
 			return r;
 		full = r == 0;
 		feeding = false;
-		for (size_t i = 0; i < t->clients_len; i++) {
-			size_t waiting;
-
-			http_output(&t->clients[i]->http, &waiting);
-			feeding = feeding || (t->clients[i]->left_len > 0 && waiting == 0 && !is_busy(t));
-		}
+		for (size_t i = 0; i < t->clients_len; i++)
+			feeding = feeding || client_is_ready(t->clients[i]);
 		if ((t->polls[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && (r = read_record(t, now)) < 0)
 			return r;
 		if (is_finished(t, quiet && t->polls[0].revents == 0, now))

@@ -648,3 +648,10 @@ http_is_closing(const struct http_conn *c)
 {
 	return c->phase == HTTP_PHASE_CLOSING;
 }
+
+/* see twin_http.h */
+enum http_end
+http_end(const struct http_conn *c)
+{
+	return c->phase == HTTP_PHASE_CLOSING ? HTTP_END_FIN : HTTP_END_NONE;
+}

@@ -33,6 +33,9 @@ struct http_core {
 	uint64_t date_s; /* private: the second that date is of */
 	char date[40];   /* private */
 };
+/* How a connection ends once all output has left: not at all; nothing more is sent but it stays open; shut down in order;
+ * reset, without a byte read or sent any more. */
+enum http_end { HTTP_END_NONE, HTTP_END_STALL, HTTP_END_FIN, HTTP_END_RST };
 enum http_phase { HTTP_PHASE_HEAD, HTTP_PHASE_BODY, HTTP_PHASE_CLOSING };
 
 struct http_conn {
@@ -78,7 +81,8 @@ const char *http_output(const struct http_conn *c, size_t *len) __attribute__((n
 void http_sent(struct http_conn *c, size_t len) __attribute__((nonnull));
 /* Nothing of a request has come and nothing waits: may be closed at any time. */
 bool http_is_idle(const struct http_conn *c) __attribute__((nonnull));
-/* To be closed once the output has left. */
+enum http_end http_end(const struct http_conn *c) __attribute__((nonnull));
+/* No further request is taken; it ends once the output has left. */
 bool http_is_closing(const struct http_conn *c) __attribute__((nonnull));
 
 #endif
