@@ -653,5 +653,5 @@ http_is_closing(const struct http_conn *c)
 enum http_end
 http_end(const struct http_conn *c)
 {
-	return c->phase == HTTP_PHASE_CLOSING ? HTTP_END_FIN : HTTP_END_NONE;
+	return c->phase == HTTP_PHASE_CLOSING ? HTTP_END_CLOSE : HTTP_END_NONE;
 }

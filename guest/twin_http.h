@@ -33,9 +33,9 @@ struct http_core {
 	uint64_t date_s; /* private: the second that date is of */
 	char date[40];   /* private */
 };
-/* How a connection ends once all output has left: not at all; nothing more is sent but it stays open; shut down in order;
- * reset, without a byte read or sent any more. */
-enum http_end { HTTP_END_NONE, HTTP_END_STALL, HTTP_END_FIN, HTTP_END_RST };
+/* How a connection ends once all output has left: not at all; nothing more is sent but it stays open; shut down in order (with
+ * TLS its close_notify goes first); shut down as by a program that dies, without it; reset, nothing is read or sent any more. */
+enum http_end { HTTP_END_NONE, HTTP_END_STALL, HTTP_END_CLOSE, HTTP_END_FIN, HTTP_END_RST };
 enum http_phase { HTTP_PHASE_HEAD, HTTP_PHASE_BODY, HTTP_PHASE_CLOSING };
 
 struct http_conn {
