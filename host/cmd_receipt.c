@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * cmd_receipt.c - `agenttwin-host receipt show FILE|RUNID|latest`. */
+ * cmd_receipt.c - `agenttwin-host receipt show FILE|FOLDER|RUNID|latest`. */
 #include <cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 
 #define RECEIPT_READ_MAX (256u << 20) /* bytes that `show` reads; a larger one is for tools that stream */
 
-static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|RUNID|latest]\n"
+static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|FOLDER|RUNID|latest]\n"
 			    "Shows a receipt; default: latest, the newest in .agenttwin/receipts below the\n"
-			    "current folder.\n"
+			    "current folder; FOLDER: the newest below that one.\n"
 			    "  --json      the document itself\n"
 			    "  -h, --help  this text\n"
 			    "Exit status: 0 shown, 2 unreadable.\n";
@@ -76,7 +76,7 @@ show(const char *what, bool raw)
 		return complain(".agenttwin/receipts", "no receipt is here, below the current folder",
 				"go where a world was run, or name a file or the id of a run");
 	if (store_find(what, path, sizeof(path)) < 0)
-		return complain(what, "no such receipt", "name a file, the id of a run, or latest");
+		return complain(what, "no such receipt", "name a file, a folder where worlds were run, the id of a run, or latest");
 	text = slurp(path, &len);
 	if (!text)
 		return complain(path, strerror(errno), NULL);

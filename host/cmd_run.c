@@ -197,7 +197,7 @@ int
 cmd_run(int argc, char **argv)
 {
 	static struct job j;
-	int r;
+	int r, prepared;
 
 	memset(&j, 0, sizeof(j));
 	if ((r = parse(&j.o, argc, argv)))
@@ -210,14 +210,14 @@ cmd_run(int argc, char **argv)
 	r = loop_signals_start();
 	if (r < 0)
 		return complain("signals cannot be caught", strerror(-r)) + 2;
-	r = job_prepare(&j);
-	if (r == 0) {
+	prepared = job_prepare(&j);
+	if (prepared == 0) {
 		job_execute(&j);
 		r = job_conclude(&j);
 	} else if ((r = loop_signal_take())) {
 		r = 128 + (r == 2 ? 2 : 15); /* nothing ran yet, so no receipt; but the signal was the reason */
 	} else {
-		r = 2;
+		r = prepared;
 	}
 	job_wipe(&j);
 	return r;

@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "host/redact.h"
 
 #define EXPIRES_MARGIN_S 60u
+#define OPEN_FILES_MIN 512u /* the twins take 256, and the guest stands above that */
 
 /* ---- before anything runs --------------------------------------------------------------------------------------------- */
 
@@ -170,6 +172,25 @@ make(struct job *j, struct diag *d)
 	return 0;
 }
 
+/* With less the guest and the twins cannot even begin, and would say so in their own words. */
+static int
+enough_files(struct diag *d)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= OPEN_FILES_MIN)
+		return 0;
+	if (l.rlim_max >= OPEN_FILES_MIN) {
+		l.rlim_cur = OPEN_FILES_MIN;
+		if (setrlimit(RLIMIT_NOFILE, &l) == 0)
+			return 0;
+	}
+	diag_fix(d, "ulimit -n %u before it, where the hard limit allows that: it is %llu", OPEN_FILES_MIN,
+		 (unsigned long long)l.rlim_max);
+	return diag_set(d, -EMFILE, "only %llu files may be open at once, a run needs %u",
+			(unsigned long long)l.rlim_cur, OPEN_FILES_MIN);
+}
+
 int
 job_prepare(struct job *j)
 {
@@ -186,6 +207,10 @@ job_prepare(struct job *j)
 	if (uuid_make(j->started_unix_ms, j->run_id) < 0) {
 		diag_set(&d, -EIO, "the system has no random numbers");
 		return refuse(&d);
+	}
+	if (enough_files(&d) < 0) {
+		log_diag(&d);
+		return 4;
 	}
 	if (load_world(j, &d) < 0)
 		return refuse(&d);

@@ -59,7 +59,8 @@ struct job { /* large: static storage */
 	struct run_verdict verdict;
 	char *world_shown;
 };
-/* Reads the world, stages, makes credentials and the store.  0; 2 when nothing may run (said on stderr). */
+/* Reads the world, stages, makes credentials and the store.  0; the exit status when nothing may run (said on stderr): 2 what
+ * was asked, 4 this machine. */
 int job_prepare(struct job *j) __attribute__((warn_unused_result, nonnull));
 /* Provisions and runs, until the state machine is over. */
 void job_execute(struct job *j) __attribute__((nonnull));

@@ -352,6 +352,7 @@ store_find(const char *what, char *path, size_t size)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char dirs[2][4000] = { ".agenttwin/receipts", "" };
+	struct stat st;
 	size_t i;
 	int r = -ENOENT;
 
@@ -359,6 +360,11 @@ store_find(const char *what, char *path, size_t size)
 		snprintf(dirs[1], sizeof(dirs[1]), "%s/agenttwin", state);
 	else if (home)
 		snprintf(dirs[1], sizeof(dirs[1]), "%s/.local/state/agenttwin", home);
+	if (strcmp(what, "latest") != 0 && stat(what, &st) == 0 && S_ISDIR(st.st_mode)) {
+		snprintf(dirs[0], sizeof(dirs[0]), "%.3900s/.agenttwin/receipts", what);
+		r = latest(dirs[0], path, size);
+		return r < 0 ? latest(what, path, size) : r;
+	}
 	if (strcmp(what, "latest") != 0 && access(what, R_OK) == 0) {
 		snprintf(path, size, "%s", what);
 		return 0;

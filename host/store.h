@@ -32,6 +32,7 @@ void store_abandon(struct store *s, FILE *f)
 	__attribute__((nonnull(1)));                         /* removes the temporary file; f may be NULL */
 void store_forget(struct store *s) __attribute__((nonnull)); /* removes the event file: nothing ran */
 void store_wipe(struct store *s) __attribute__((nonnull));
-/* Finds a receipt: a file, a run's id, or "latest" (of the folder below the current one).  0 and its path, or -errno. */
+/* Finds a receipt: a file, a run's id, "latest" (of the folder below the current one), or the folder
+ * whose latest is meant.  0 and its path, or -errno. */
 int store_find(const char *what, char *path, size_t size) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -144,6 +144,15 @@ is_run timeout 5 "time without end"
 like "$(json "$receipt" 'r.why')" 'did not end within 1 s' "why"
 gone clock
 
+# Too few open files for ourselves: raised where that is allowed, else said before anything is made.
+receipt=$tmp/files.json
+(ulimit -Sn 64; exec "$host" run --json "$tmp/free") >"$receipt" 2>"$tmp/err"
+status=$? err=$(cat "$tmp/err")
+is_run passed 0 "a low soft limit on open files is raised"
+err=$( (ulimit -n 64; exec "$host" run "$tmp/free") 2>&1 >/dev/null)
+is "$?" 4 "a low hard limit: exit 4"
+like "$err" 'only 64 files may be open at once, a run needs 512' "and why"
+
 # As an ordinary user whose control groups are not delegated.
 user=atwin-l$$
 remove_user() {
