@@ -3,10 +3,12 @@
 // LINK: -Wl,--wrap=mkdir,--wrap=rmdir
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/cgroup.h"
@@ -369,6 +371,115 @@ processor(void)
 	   "without the controller: the others alone");
 }
 
+/* The mount point of version 2 on this machine, if groups can be made there. */
+static bool
+unified(char *dir, size_t size)
+{
+	char *line = NULL;
+	size_t len = 0, base;
+	bool found = false;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+
+	while (f && !found && getline(&line, &len, f) > 0)
+		found = cgroup_mount(line, NULL, "/", dir, size, &base);
+	free(line);
+	if (f)
+		fclose(f);
+	return found && access(dir, W_OK) == 0;
+}
+
+/* A child that waits; a group of ours on the real mount with the child inside. */
+static pid_t
+sleeper(struct cgroup *c, const char *dir, const char *id)
+{
+	struct cgroup_place *p = &c->places[CGROUP_PIDS];
+	pid_t child;
+
+	memset(c, 0, sizeof(*c));
+	snprintf(p->path, sizeof(p->path), "%.400s/agenttwin-%s", dir, id);
+	p->version = 2;
+	p->made = __real_mkdir(p->path, 0755) == 0;
+	child = fork();
+	if (child == 0) {
+		alarm(60);
+		for (;;)
+			pause();
+	}
+	cgroup_enter(c, child);
+	return child;
+}
+
+static int
+ended_by(pid_t child)
+{
+	int status = 0;
+
+	return waitpid(child, &status, 0) == child && WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+/* What needs no controller, with the real kernel: putting in, killing as a group, removing. */
+static void
+live_version_2(void)
+{
+	static const char *const needed[] = { "pids", "memory", "cpu" };
+	char dir[300], id[64], path[600], text[4096], want[128];
+	struct cgroup c;
+	pid_t child;
+	FILE *f;
+	size_t i, n;
+
+	if (!unified(dir, sizeof(dir))) {
+		skip("live: no version 2 hierarchy in which groups can be made");
+		return;
+	}
+	snprintf(id, sizeof(id), "test-%d", (int)getpid());
+	child = sleeper(&c, dir, id);
+	if (!c.places[CGROUP_PIDS].made) {
+		kill(child, SIGKILL);
+		(void)ended_by(child);
+		skip("live: the version 2 hierarchy lets no group be made");
+		return;
+	}
+	is_int(c.places[CGROUP_PIDS].version, 2, "live: a process is put in");
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)child);
+	f = fopen(path, "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = '\0';
+	if (f)
+		fclose(f);
+	snprintf(want, sizeof(want), "/agenttwin-%s\n", id);
+	ok(strstr(text, want) != NULL, "live: the kernel says so");
+	is_int(cgroup_remove(&c, 30, NULL), -EBUSY, "live: a group with a process in it stays");
+	snprintf(path, sizeof(path), "%.500s/cgroup.kill", c.places[CGROUP_PIDS].path);
+	if (access(path, W_OK) == 0) {
+		cgroup_kill(&c);
+		is_int(ended_by(child), SIGKILL, "live: cgroup.kill ends what is inside");
+	} else {
+		skip("live: cgroup.kill (this kernel is older than 5.14)");
+		kill(child, SIGKILL);
+		(void)ended_by(child);
+	}
+	is_int(cgroup_remove(&c, 5000, NULL), 0, "live: the group is removed");
+	child = sleeper(&c, dir, id);
+	if (access(path, W_OK) < 0)
+		kill(child, SIGKILL);
+	/* Dead, but not reaped: the group does not count it. */
+	is_int(cgroup_reap(c.places[CGROUP_PIDS].path, id, 5000), 0, "live: reap kills and removes");
+	is_int(ended_by(child), SIGKILL, "live: the process is dead");
+	ok(access(c.places[CGROUP_PIDS].path, F_OK) < 0, "live: nothing is left");
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", dir);
+	f = fopen(path, "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = '\0';
+	if (f)
+		fclose(f);
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!strstr(text, needed[i]))
+			skip("live: a limit in version 2 (a controller that it needs is bound to version 1 here)");
+		else
+			ok(true, "live: limits.t sets the limit of %s in version 2", needed[i]);
+}
+
 int
 main(void)
 {
@@ -380,6 +491,7 @@ main(void)
 	version_1();
 	version_2();
 	processor();
+	live_version_2();
 	snprintf(command, sizeof(command), "rm -rf '%s'", root);
 	ok(system(command) == 0, "the tree is removed");
 	return tap_done();

@@ -266,6 +266,103 @@ test_arguments(void)
 	is_int(wrong, 0, "mknod: pipes and files, no devices");
 }
 
+/* Each rule just inside and just outside, bit by bit: the kernel reads 32 bits of some arguments and 64 of others. */
+static void
+test_edges(bool allow_unix)
+{
+	const uint32_t spaces = 0x7e020000; /* CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET */
+	const uint64_t top = 0xffffffffull << 32;
+	int wrong = 0;
+
+	is_int(filter_build(&program, FILTER_WORKFLOW, arch, allow_unix), 0, "edges: assembles");
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint32_t one = 1u << bit, want = one & spaces ? ERR(EPERM) : ALLOW;
+
+		wrong += call(number("clone"), one, 0, 0) != want || call(number("clone"), one | top, 0, 0) != want;
+		wrong += call(number("clone"), ~spaces & ~one, 0, 0) != ALLOW;
+		wrong += call(number("clone"), (uint64_t)one << 32, 0, 0) != ALLOW;
+	}
+	is_int(wrong, 0, "clone: each bit alone, high halves ignored");
+	wrong = 0;
+	for (uint32_t c = 0x5400; c < 0x5460; c++) {
+		uint32_t want = c == 0x5412 || c == 0x541c || c == 0x5423 ? ERR(EPERM) : ALLOW;
+
+		wrong += call(number("ioctl"), 0, c, 0) != want || call(number("ioctl"), 0, c | top, 0) != want;
+	}
+	for (unsigned bit = 0; bit < 32; bit++)
+		wrong += call(number("ioctl"), 0, 0x5412 ^ 1u << bit, 0) != ALLOW;
+	is_int(wrong, 0, "ioctl: TIOCSTI, TIOCLINUX, TIOCSETD, not their neighbours");
+	wrong = 0;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint64_t one = 1ull << bit;
+
+		wrong += call(number("prlimit64"), 0, RLIMIT_CORE, one) != ERR(EPERM);
+		wrong += call(number("prlimit64"), 0, RLIMIT_CORE | top, one) != ERR(EPERM);
+		wrong += call(number("prlimit64"), 0, RLIMIT_CORE - 1, one) != ALLOW;
+		wrong += call(number("prlimit64"), 0, RLIMIT_CORE + 1, one) != ALLOW;
+		if (bit >= 32)
+			continue;
+		wrong += call(number("setrlimit"), RLIMIT_CORE ^ one, 1, 0) != ALLOW;
+		wrong += call(number("prlimit64"), 0, RLIMIT_CORE ^ one, 1) != ALLOW;
+	}
+	wrong += call(number("prlimit64"), 0, RLIMIT_CORE | top, 0) != ALLOW;
+	is_int(wrong, 0, "limits: every bit of the pointer, and the resources beside");
+	wrong = 0;
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint32_t one = 1u << bit;
+
+		wrong += call(number("socket"), 2u ^ one, 1, 0) != expected_socket(2u ^ one, 1, 0, allow_unix);
+		wrong += call(number("socket"), 10u ^ one, 2, 0) != expected_socket(10u ^ one, 2, 0, allow_unix);
+		wrong += call(number("socket"), 2, 1, 6u ^ one) != expected_socket(2, 1, 6u ^ one, allow_unix);
+		wrong += call(number("socket"), 10, 2, 17u ^ one) != expected_socket(10, 2, 17u ^ one, allow_unix);
+		wrong += call(number("socket"), 16, 3, one) != ERR(EPROTONOSUPPORT);
+		wrong += call(number("socket"), 1 | top, 1, one) != (allow_unix ? ALLOW : ERR(EAFNOSUPPORT));
+		wrong += call(number("socketpair"), 1u ^ one, 1, 0) != ERR(EAFNOSUPPORT);
+		wrong += call(number("socketpair"), 1 | top, 1 | top, one) != ALLOW;
+		wrong += call(number("socketpair"), 1 | top, 2 | top, 0) != (allow_unix ? ALLOW : ERR(EPROTONOSUPPORT));
+	}
+	is_int(wrong, 0, "sockets: each bit of family and protocol");
+	wrong = 0;
+	for (uint32_t mode = 0; mode < 0x10000; mode++) {
+		uint32_t want = mode >> 12 == 0 || mode >> 12 == 1 || mode >> 12 == 8 ? ALLOW : ERR(EPERM);
+
+		wrong += call(number("mknodat"), 0, 0, mode | top) != want;
+		if (number("mknod") >= 0)
+			wrong += call(number("mknod"), 0, mode | top, 0) != want;
+	}
+	is_int(wrong, 0, "mknod: every mode, high halves ignored");
+	is_int(call(FILTER_NEWEST, 0, 0, 0), expected_workflow(FILTER_NEWEST, allow_unix), "the newest known number");
+	is_int(call(FILTER_NEWEST + 1, 0, 0, 0), ERR(ENOSYS), "the one above it");
+}
+
+/* The numbers of x32, of both programs; executable memory bit by bit. */
+static void
+test_twins_edges(void)
+{
+	const uint32_t x32 = arch == FILTER_X86_64 ? KILL : ERR(ENOSYS);
+	int wrong = 0;
+
+	if (filter_build(&program, FILTER_WORKFLOW, arch, true) < 0)
+		wrong++;
+	for (long nr = 0; nr <= FILTER_NEWEST; nr++)
+		wrong += call(nr | 0x40000000, 0, 0, 0) != x32;
+	if (filter_build(&program, FILTER_TWINS, arch, false) < 0)
+		wrong++;
+	for (long nr = 0; nr <= FILTER_NEWEST; nr++)
+		wrong += call(nr | 0x40000000, 0, 0, 0) != KILL;
+	is_int(wrong, 0, "every number of x32, in both programs");
+	wrong = 0;
+	for (const struct filter_call *c = filter_twins_calls; c->name; c++)
+		for (unsigned bit = 0; c->rule == RULE_NO_EXEC && bit < 64; bit++) {
+			uint64_t one = 1ull << bit;
+
+			wrong += call(c->number[arch], 0, 0, one) != (bit == 2 ? KILL : ALLOW);
+			wrong += call(c->number[arch], 0, 0, one | 4) != KILL;
+			wrong += call(c->number[arch], one, one, 3) != ALLOW;
+		}
+	is_int(wrong, 0, "twins: the one bit that makes memory executable");
+}
+
 static void
 test_twins(void)
 {
@@ -550,7 +647,10 @@ main(void)
 		test_sockets(true);
 		test_sockets(false);
 		test_arguments();
+		test_edges(true);
+		test_edges(false);
 		test_twins();
+		test_twins_edges();
 	}
 	arch = filter_arch_native();
 	test_numbers();
