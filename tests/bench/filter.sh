@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # filter.sh [ROUNDS] - what the workflow's filter costs a start of Node: `node -e 0` plain, under the filter and plain again, in turns.
 # The two plain columns show how much of a difference is noise.

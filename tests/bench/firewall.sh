@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # firewall.sh - what our installation costs against `nft -f` of the same script, in the same run: medians of RUNS, each in
 # a new network namespace.  Ours does more (device pair, routes, read-back with comparison), and is a library call; nft is
