@@ -76,7 +76,8 @@ show(const char *what, bool raw)
 		return complain(".agenttwin/receipts", "no receipt is here, below the current folder",
 				"go where a world was run, or name a file or the id of a run");
 	if (store_find(what, path, sizeof(path)) < 0)
-		return complain(what, "no such receipt", "name a file, a folder where worlds were run, the id of a run, or latest");
+		return complain(what, "no such receipt",
+				"name a file, a folder where worlds were run, the id of a run, or latest");
 	text = slurp(path, &len);
 	if (!text)
 		return complain(path, strerror(errno), NULL);
