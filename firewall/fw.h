@@ -14,7 +14,7 @@
 #define FW_DENIED_MAX 1024u
 #define FW_INTERFACES_MAX 16u
 #define FW_TEXT_MAX 32768u
-#define FW_SPACE 163840u /* bytes: the largest batch (two tables, every list full) and one answer */
+#define FW_SPACE 262144u /* bytes: the largest batch (two tables, every list full) and one answer */
 #define FW_LOG_GROUP 7u  /* NFLOG group of denied packets */
 
 enum fw_lock_kind { FW_OUTER = 1, FW_INNER = 2 };

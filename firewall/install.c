@@ -285,7 +285,7 @@ install_table(struct fw_lock *l, bool two_steps, struct fw_failure *f)
 {
 	enum fw_nfproto tables[2];
 	unsigned tables_len = fw_ruleset_tables(&l->params, tables);
-	struct fw_ruleset rs;
+	static struct fw_ruleset rs; /* too large for the stack */
 	struct fw_nl n;
 	int r = 0;
 

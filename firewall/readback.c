@@ -379,7 +379,7 @@ reading_init(struct reading *x, struct fw_lock *l)
 static int
 read_all(struct reading *x)
 {
-	struct fw_ruleset rs;
+	static struct fw_ruleset rs; /* too large for the stack */
 	int r;
 
 	if ((r = dump(x, NFT_MSG_GETTABLE, read_table)) < 0 || (r = dump(x, NFT_MSG_GETCHAIN, read_chain)) < 0)

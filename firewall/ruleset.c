@@ -273,10 +273,18 @@ add_closed(struct build *b)
 		r = rule(b, FW_CHAIN_LOOPBACK);
 		op(r, FW_OP_HOLE)->u.hole = "{closed port}";
 		op_goto(r, FW_CHAIN_CLOSED);
+		r = rule(b, FW_CHAIN_LOOPBACK);
+		op(r, FW_OP_HOLE)->u.hole = "meta skuid {workflow} {from closed port}";
+		op_goto(r, FW_CHAIN_CLOSED);
 	}
 	for (unsigned i = 0; !b->template && i < b->p->closed_len; i++) {
 		r = rule(b, FW_CHAIN_LOOPBACK);
 		op_port(r, FW_OP_DPORT, b->p->closed[i].protocol, b->p->closed[i].port);
+		op_goto(r, FW_CHAIN_CLOSED);
+		/* Nor does the workflow answer in the place of a daemon that died. */
+		r = rule(b, FW_CHAIN_LOOPBACK);
+		op(r, FW_OP_SKUID)->u.value = b->p->uid_workflow;
+		op_port(r, FW_OP_SPORT, b->p->closed[i].protocol, b->p->closed[i].port);
 		op_goto(r, FW_CHAIN_CLOSED);
 	}
 	if (is_seen(b, &forwarder)) {

@@ -9,7 +9,7 @@
 #include "firewall/fw.h"
 
 #define FW_TABLE "agenttwin"
-#define FW_RULES_MAX 200u /* the outer lock with every list full has 193 */
+#define FW_RULES_MAX 264u /* the outer lock with every list full has 257 */
 #define FW_OPS_MAX 4u
 #define FW_EXPRS_MAX 16u          /* kernel expressions of one rule: at most 11 are used */
 #define FW_PRIORITY_OUTPUT (-140) /* after connection tracking (-200), before NAT (-100) and foreign filters (0) */

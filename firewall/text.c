@@ -208,7 +208,7 @@ put_ruleset(struct text *t, const struct fw_ruleset *rs)
 static void
 put_policy(struct text *t, enum fw_lock_kind lock, uint16_t control_port)
 {
-	struct fw_ruleset rs;
+	static struct fw_ruleset rs; /* too large for the stack */
 
 	fw_ruleset_template(lock, control_port, &rs);
 	put(t, "# %s lock\n", lock == FW_OUTER ? "outer" : "inner");
@@ -240,7 +240,7 @@ fw_text_script(const struct fw_params *p, char *out, size_t size)
 	struct text t = { out, 0, size, false };
 	enum fw_nfproto tables[2];
 	unsigned n = fw_ruleset_tables(p, tables);
-	struct fw_ruleset rs;
+	static struct fw_ruleset rs; /* too large for the stack */
 
 	for (unsigned i = 0; i < n; i++) {
 		fw_ruleset_build(p, tables[i], &rs);

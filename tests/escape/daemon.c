@@ -5,6 +5,7 @@
  *                         and 7008 (::1), TCP and UDP; a UDP socket of 127.0.0.1:7005 that is connected to port 7006; an abstract socket "agenttwin-daemon".
  * daemon control LOG      listens on [::]:49983 and holds the connection that comes.
  * daemon peer ADDRESS LOG the other end: from port 40000 to ADDRESS:49983; when that is cut, takes whatever comes to port 40000.
+ * daemon client LOG       goes from 127.0.0.1:40001 to port 49983 there, and notes what answers.
  * All answer what they get, and LOG gets a line for each that got through.  "ready" there: all is set up. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -185,6 +186,19 @@ peer(const char *address)
 	answer();
 }
 
+static _Noreturn void
+client(void)
+{
+	struct sockaddr_storage s;
+	socklen_t len = place(&s, "127.0.0.1", 49983);
+	int fd = bound("127.0.0.1", SOCK_STREAM, 40001);
+	char c;
+
+	if (connect(fd, (struct sockaddr *)&s, len) == 0 && send(fd, "x", 1, MSG_NOSIGNAL) == 1 && read(fd, &c, 1) == 1)
+		note("answered");
+	exit(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -201,6 +215,8 @@ main(int argc, char **argv)
 		serve();
 	if (strcmp(what, "control") == 0)
 		control();
+	if (strcmp(what, "client") == 0)
+		client();
 	if (strcmp(what, "peer") == 0 && argc == 4)
 		peer(argv[2]);
 	return 2;

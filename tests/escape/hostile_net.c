@@ -586,8 +586,9 @@ net_daemons(void)
 void
 net_successor(void)
 {
+	struct pollfd ready = { .events = POLLIN };
 	struct place from, to;
-	int fd, on = 1;
+	int fd, got, on = 1;
 
 	close(open("go", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
 	for (int i = 0; i < 500 && access("gone", F_OK) < 0; i++)
@@ -601,6 +602,15 @@ net_successor(void)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (bind(fd, &from.a.any, from.len) < 0 || listen(fd, 5) < 0)
 		close(fd);
+	close(open("up", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	ready.fd = fd;
+	got = poll(&ready, 1, 2000) > 0 ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+	if (got < 0 || send(got, "x", 1, MSG_NOSIGNAL) < 0)
+		errno = ETIMEDOUT;
+	snprintf(wire, sizeof wire, "tcp 127.0.0.1 40001");
+	strcpy(stage, "send");
+	say("dead-daemon-answers", got);
+	close(got);
 	next_port = 49983;
 	aim(&to, "tcp", "127.0.0.1", 1);
 	say("dead-daemon-place", knock(open_socket(AF_INET, SOCK_STREAM, 0), &to));

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # sandbox.sh PROGRAMS OUT APP PROGRAM [ARG]... - a sandbox such as a template and a provider leave it, for sandbox.t: as root within new
 # mount, process and network namespaces.  Root's daemons listen (daemon.c), ports and addresses are translated, IPv6 is forwarded,
-# a control daemon holds a connection from outside until the file APP/go is there; APP/gone says that it is dead and its peer waits.
+# a control daemon holds a connection from outside until the file APP/go is there; APP/gone says that it is dead and its peer waits, with
+# APP/up root looks for it again.
 # Then runs the program.  All traffic stays between this network and one more that is made here; all processes end with the
-# process namespace.  OUT gets what arrived where: daemons, far, peer, wire.
+# process namespace.  OUT gets what arrived where: daemons, far, peer, client, wire.
 set -eu
 programs=$1 out=$2 app=$3
 shift 3
@@ -89,6 +90,11 @@ up "$out/control" ready
 	kill -KILL "$daemon"
 	up "$out/peer" ready
 	: >"$app/gone"
+	for _ in {1..3000}; do
+		[ ! -e "$app/up" ] || break
+		sleep 0.02
+	done
+	timeout -k 1 5 "$programs/daemon" client "$out/client" || :
 ) </dev/null >&8 2>&8 &
 exec 8>&-
 exec "$@"

@@ -34,6 +34,8 @@ for line in "tcp 7001" "udp 7001" "tcp 7007" "udp 7008" "udp 7005" "unix 0"; do
 done
 for line in "tcp 40000" "udp 40000"; do like "$(cat "$tmp/out-control/peer")" "^$line\$" "without the boundary the peer hears: $line"; done
 
+is "$(cat "$tmp/out-control/client")" answered "without the boundary root is answered in the place of the dead daemon"
+
 # attacked NAME COMMAND...: the guest, started by that command, with the hostile workflow.
 attacked() {
 	local name=$1
@@ -48,6 +50,7 @@ attacked() {
 	like "$(cat "$tmp/said-$name")" '^phase=2 FIREWALL.*"lock":1,"kind":"outer","proved":true' "$name: the first lock is proved again at the end"
 	is "$(cat "$sandbox_out/daemons")" ready "$name: root's daemons heard nothing"
 	is "$(cat "$sandbox_out/far")" ready "$name: the outside heard nothing"
+	is "$(cat "$sandbox_out/client" 2>/dev/null)" "" "$name: nobody answered root in the place of the dead daemon"
 	is "$(grep -v ^connected "$sandbox_out/peer")" ready "$name: the peer of the dead daemon heard nothing"
 	is "$(grep -vE '^(ready|frame 0806 0|icmpv6 .*|tcp 10.71.0.2 40000)$' "$sandbox_out/wire")" "" "$name: nothing left but what belongs to the control connection"
 }
@@ -91,5 +94,5 @@ attacked room
 like "$(grep '^phase=1 FIREWALL' "$tmp/said-room")" '"inner_room":true' "room: there is one"
 # It is alone there: whoever takes a dead daemon's port finds itself.
 is "$(grep -v dead-daemon-place "$tmp/dump-room" | grep -c '"got":true')" 0 "room: no attempt reached anybody" || diag "$(grep '"got":true' "$tmp/dump-room")"
-is "$(grep -c '"id"' "$tmp/dump-room")" 34 "room: all were made"
+is "$(grep -c '"id"' "$tmp/dump-room")" 35 "room: all were made"
 done_testing

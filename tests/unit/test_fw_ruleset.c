@@ -94,7 +94,9 @@ test_outer(void)
 	ok(fw_text_script(&p, text, sizeof(text)) > 0, "outer lock");
 	ok(has("\t\tip saddr 10.0.0.1 tcp sport 4000 tcp dport 49983 accept\n"), "pinned on input");
 	ok(has("\t\tip6 daddr fd00::9 tcp sport 49983 tcp dport 4001 accept\n"), "pinned on output");
-	ok(has("tcp dport 49983 goto closed\n\t\tudp dport 111 goto closed\n\t\tip daddr 127.0.0.11 goto refuse\n"),
+	ok(has("tcp dport 49983 goto closed\n\t\tmeta skuid 1000 tcp sport 49983 goto closed\n"
+	       "\t\tudp dport 111 goto closed\n\t\tmeta skuid 1000 udp sport 111 goto closed\n"
+	       "\t\tip daddr 127.0.0.11 goto refuse\n"),
 	   "closed ports, forwarder");
 	ok(strstr(text, "tcp sport 49983 meta skuid != 0 goto refuse") < strstr(text, "ip daddr 10.0.0.1"),
 	   "owner guard stands first");
@@ -108,6 +110,7 @@ test_outer(void)
 	ok(fw_text_script(&p, text, sizeof(text)) > 0 && has("tcp dport 49983 ct state established accept"),
 	   "not pinned: established");
 	p.control_port = 0;
+	p.closed_len = 0;
 	ok(fw_text_script(&p, text, sizeof(text)) > 0 && !has("ct state") && !has("sport"),
 	   "no control port: nothing but loopback");
 }
