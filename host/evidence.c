@@ -413,7 +413,8 @@ take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
 {
 	if (!e->sandbox)
 		return bad(e, "guest sent OP of kind dns where there is no DNS stub");
-	if (evidence_names_add(&e->names, op, e->t_ms, o->content) < 0)
+	if (evidence_names_add(&e->names, op, e->t_ms, o->content) < 0 ||
+	    evidence_names_answered(&e->names, e->w, op) < 0)
 		return bad(e, "no memory for a name");
 	memcpy(o->key, o->content, sizeof(o->key));
 	return 0;

@@ -40,6 +40,9 @@ struct evidence_names {
 	uint64_t asked;             /* queries, answered or refused */
 	uint64_t refused;           /* queries */
 	uint64_t unlisted;          /* of those */
+	/* By address that the stub gives out: the name that was asked first.  Borrowed from the world; NULL none. */
+	const char *answered[PLAN_SERVICES_MAX];
+	char *loopback; /* owned: the same for 127.0.0.1 */
 };
 struct evidence_stream {
 	struct sha256 raw;
@@ -114,6 +117,13 @@ void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((
  * fingerprint takes of it.  0 or -ENOMEM. */
 int evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_ms, uint8_t content[static 32])
 	__attribute__((warn_unused_result, nonnull));
+/* Remembers a validated question that an address was the answer to.  0 or -ENOMEM. */
+int evidence_names_answered(struct evidence_names *n, const struct world *w, const struct cJSON *op)
+	__attribute__((warn_unused_result, nonnull));
+/* The name of a destination: what the workflow asked the stub for when that was its answer, *from "dns"; else what
+ * /etc/hosts of the sandbox calls it, *from "hosts"; NULL: none is known.  Borrowed. */
+const char *evidence_names_find(const struct evidence_names *n, const struct world *w, const char *destination,
+				const char **from) __attribute__((nonnull));
 void evidence_names_wipe(struct evidence_names *n) __attribute__((nonnull));
 
 /* The parsers alone, for tests and fuzzing.  0; -EPROTO and why.  *doc is owned by the caller. */

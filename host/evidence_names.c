@@ -47,21 +47,37 @@ is_type(const char *s)
 	return len > 0 && len <= TYPE_MAX_LEN && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == len;
 }
 
+/* The world's spelling of a host, and whose it is; NULL none. */
+static const char *
+find_host(const struct world *w, const char *name, size_t *service)
+{
+	const cJSON *host;
+
+	for (*service = 0; *service < w->services_len; ++*service)
+		cJSON_ArrayForEach(host, w->services[*service].hosts)
+		{
+			if (cJSON_IsString(host) && strcasecmp(host->valuestring, name) == 0)
+				return host->valuestring;
+		}
+	return NULL;
+}
+
+static bool
+is_localhost(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strcasecmp(name, "localhost") == 0 ||
+	       (len > 10 && strcasecmp(name + len - 10, ".localhost") == 0 && name[len - 11] != '\\');
+}
+
 /* What the stub may have answered: an address for any other name would be a way out. */
 static bool
 is_known(const struct world *w, const char *name)
 {
-	size_t len = strlen(name), i;
-	const cJSON *host;
+	size_t service;
 
-	for (i = 0; i < w->services_len; i++)
-		cJSON_ArrayForEach(host, w->services[i].hosts)
-		{
-			if (cJSON_IsString(host) && strcasecmp(host->valuestring, name) == 0)
-				return true;
-		}
-	return strcasecmp(name, "localhost") == 0 ||
-	       (len > 10 && strcasecmp(name + len - 10, ".localhost") == 0 && name[len - 11] != '\\');
+	return find_host(w, name, &service) || is_localhost(name);
 }
 
 static bool
@@ -158,10 +174,62 @@ evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_
 	return list_add(n, name, type, hash, t_ms);
 }
 
+int
+evidence_names_answered(struct evidence_names *n, const struct world *w, const struct cJSON *op)
+{
+	const cJSON *request = json_get(op, "request");
+	const char *name = json_get_text(request, "name"), *host;
+	size_t service;
+
+	/* of other types the answer holds no address */
+	if (!is_text(op, "route", "answered") || !is_text(request, "type", "A"))
+		return 0;
+	if ((host = find_host(w, name, &service))) {
+		if (service < PLAN_SERVICES_MAX && !n->answered[service])
+			n->answered[service] = host;
+		return 0;
+	}
+	if (!n->loopback && !(n->loopback = strdup(name)))
+		return -ENOMEM;
+	return 0;
+}
+
+const char *
+evidence_names_find(const struct evidence_names *n, const struct world *w, const char *destination, const char **from)
+{
+	static const char services[] = "127.64.0."; /* of service k: k + 1 */
+	const cJSON *host;
+	const char *digits;
+	size_t k = 0;
+
+	*from = "hosts";
+	if (strcmp(destination, "::1") == 0)
+		return "localhost";
+	if (strcmp(destination, "127.0.0.1") == 0) {
+		*from = n->loopback ? "dns" : "hosts";
+		return n->loopback ? n->loopback : "localhost";
+	}
+	if (strncmp(destination, services, sizeof(services) - 1) != 0)
+		return NULL;
+	digits = destination + sizeof(services) - 1;
+	for (; *digits >= '0' && *digits <= '9' && k < 1000; digits++)
+		k = 10 * k + (size_t)(*digits - '0');
+	if (*digits || k == 0 || k > w->services_len || k > PLAN_SERVICES_MAX)
+		return NULL;
+	if (n->answered[k - 1]) {
+		*from = "dns";
+		return n->answered[k - 1];
+	}
+	host = w->services[k - 1].hosts ? w->services[k - 1].hosts->child : NULL;
+	return cJSON_IsString(host) ? host->valuestring : NULL;
+}
+
 void
 evidence_names_wipe(struct evidence_names *n)
 {
 	size_t i;
+
+	free(n->loopback);
 
 	for (i = 0; i < n->len; i++) {
 		free(n->list[i].name);

@@ -72,12 +72,25 @@ probes(struct emit *e, const cJSON *doc, const char *phase)
 	}
 }
 
+/* Packets go to addresses; a name is only known for those that the sandbox itself gave a name to. */
 static void
-denied(struct emit *e, const cJSON *doc)
+denied_name(struct emit *e, const struct evidence *ev, const cJSON *row)
+{
+	const char *destination = json_get_text(row, "destination"), *from,
+		   *name = destination ? evidence_names_find(&ev->names, ev->w, destination, &from) : NULL;
+
+	if (!name)
+		return;
+	emit_text(e, "name", name);
+	emit_text(e, "name_from", from);
+}
+
+static void
+denied(struct emit *e, const struct evidence *ev)
 {
 	static const char *const names[] = { "lock", "family", "protocol", "destination",
 					     "port", "uid",    "owner",    "count" };
-	const cJSON *row;
+	const cJSON *row, *doc = ev->denied;
 	uint64_t ms;
 	size_t i;
 
@@ -87,6 +100,7 @@ denied(struct emit *e, const cJSON *doc)
 		emit_open(e, NULL, '{');
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			emit_json(e, names[i], json_get(row, names[i]));
+		denied_name(e, ev, row);
 		if (json_get_u64(row, "first_ms", UINT64_MAX, &ms))
 			emit_time(e, "first", ms);
 		if (json_get_u64(row, "last_ms", UINT64_MAX, &ms))
@@ -169,7 +183,7 @@ receipt_boundary(struct emit *e, const struct receipt *r)
 	probes(e, ev->closing, "closing");
 	emit_close(e);
 	emit_json(e, "changed", json_get(ev->changed, "failure"));
-	denied(e, ev->denied);
+	denied(e, ev);
 	refused(e, r);
 	emit_json(e, "drop", json_get(doc, "drop"));
 	emit_close(e);

@@ -103,6 +103,7 @@ boundary(struct page *p, const cJSON *b)
 {
 	const cJSON *row, *denied = json_get(b, "denied_egress"), *names = json_get(b, "refused_names");
 	uint64_t count = 0, port = 0;
+	const char *name;
 
 	if (strcmp(text(b, "kind"), "none") == 0) {
 		field(p, "boundary", "none: the workflow ran directly on the machine");
@@ -119,8 +120,10 @@ boundary(struct page *p, const cJSON *b)
 	{
 		json_get_u64(row, "count", UINT64_MAX, &count);
 		json_get_u64(row, "port", 65535, &port);
-		field(p, "denied", "%.20s %.60s port %" PRIu64 ", %" PRIu64 " packet%s of %.20s", text(row, "protocol"),
-		      text(row, "destination"), port, count, count == 1 ? "" : "s", owner_of(row));
+		name = json_get_text(row, "name");
+		field(p, "denied", "%.20s %.60s%s%.1100s%s port %" PRIu64 ", %" PRIu64 " packet%s of %.20s",
+		      text(row, "protocol"), text(row, "destination"), name ? " (" : "", name ? name : "",
+		      name ? ")" : "", port, count, count == 1 ? "" : "s", owner_of(row));
 	}
 }
 

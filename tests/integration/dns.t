@@ -11,7 +11,7 @@ names() { # "ACT", "ACT" [MORE-CHECKS] [MEMBERS]
 	cp tests/integration/programs/names.mjs "$tmp/w/"
 	cat >"$tmp/w/world.json" <<-WORLD
 		{ "agenttwin": "world/1", "name": "names", "seed": 1, ${3-}
-		  "files": [ "names.mjs" ],
+		  "files": [ "names.mjs"$([ ! -e "$tmp/w/bound" ] || echo ', "bound"') ],
 		  "env": { "SHOP_URL": "{{service.shop.url}}", "SHOP_KEY": "{{secret.shop}}" },
 		  "services": [
 		    { "name": "shop", "kind": "http", "hosts": [ "shop.internal", "other.shop.internal" ], "state": { "items": [] },
@@ -68,6 +68,22 @@ run_world "$tmp/w" --timeout 30s
 is "$(json "$receipt" r.run.fingerprint)" "$first" "the fingerprint of two such runs is one"
 names '"unknown", "exact"'
 unlike "$(json "$receipt" r.run.fingerprint)" "$first" "and another where other names were asked"
+
+# ---- packets that were denied, by name ----
+if command -v cc >/dev/null && mkdir -p "$tmp/w" && cc -O1 -static -o "$tmp/w/bound" tests/integration/programs/bound.c 2>"$tmp/cc.err"; then
+	names '"bound"' "$egress"
+	is_run failed 1 "packets to addresses of the world, sent to another device, fail no-egress"
+	rows=$(json "$receipt" 'r.boundary.denied_egress.map(d => [d.protocol, d.destination, d.port, d.name ?? "-", d.name_from ?? "-"].join(" ")).join("\n")')
+	is "$(said tried)" 4 "all were tried"
+	is "$rows" "udp 127.64.0.1 80 other.shop.internal dns
+udp 127.64.0.2 80 dns.internal hosts
+udp 127.0.0.1 7 localhost hosts
+udp 203.0.113.9 443 - -" "a packet has the name that was asked for, else that of the hosts file, else none"
+	like "$("$host" receipt show "$receipt")" 'denied +udp 127\.64\.0\.1 \(other\.shop\.internal\) port 80, 1 packet of the workflow' "receipt show names it"
+	ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+else
+	skip "packets that were denied, by name" "no C compiler that links statically: no socket can be bound to a device"
+fi
 
 # ---- numbers ----
 names '"thousand"'

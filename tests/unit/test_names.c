@@ -145,9 +145,72 @@ list(void)
 	evidence_names_wipe(&n);
 }
 
+/* Asks in the guest's words, and sees what a destination is called then. */
+static void
+asked(struct evidence_names *n, const struct world *of, const char *name, const char *type, const char *how)
+{
+	cJSON *doc;
+
+	snprintf(text, sizeof(text), "{\"route\":\"%s\",\"request\":{\"name\":\"%s\",\"type\":\"%s\"}}", how, name,
+		 type);
+	doc = cJSON_Parse(text);
+	if (!doc || evidence_names_answered(n, of, doc) < 0)
+		abort();
+	cJSON_Delete(doc);
+}
+
+static const char *
+called(const struct evidence_names *n, const struct world *of, const char *destination)
+{
+	static char out[128];
+	const char *from = "?", *name = evidence_names_find(n, of, destination, &from);
+
+	snprintf(out, sizeof(out), "%s %s", name ? name : "-", name ? from : "-");
+	return out;
+}
+
+static void
+destinations(void)
+{
+	static const char *const none[] = { "203.0.113.9",  "127.64.0.3",
+					    "127.64.0.0",   "127.64.0.",
+					    "127.64.0.1.1", "127.64.0.254",
+					    "127.64.0.1 ",  "127.0.0.2",
+					    "::",           "",
+					    "127.64.0.-1",  "127.64.0.0x1",
+					    "2001:db8::",   "127.64.0.9999999999999999999999" };
+	cJSON *first = cJSON_Parse("[\"a.internal\",\"b.internal\"]"), *second = cJSON_Parse("[\"c.internal\"]");
+	struct world_service two[2] = { { .name = "a", .hosts = first }, { .name = "c", .hosts = second } };
+	struct world of = { .services = two, .services_len = 2 };
+	struct evidence_names n = { 0 };
+	size_t i;
+
+	is_str(called(&n, &of, "127.64.0.1"), "a.internal hosts", "nobody asked: the first host of the service");
+	is_str(called(&n, &of, "127.0.0.1"), "localhost hosts", "nobody asked: localhost");
+	is_str(called(&n, &of, "::1"), "localhost hosts", "and by IPv6");
+	asked(&n, &of, "B.internal", "AAAA", "answered");
+	asked(&n, &of, "b.internal", "A", "refused");
+	is_str(called(&n, &of, "127.64.0.1"), "a.internal hosts", "an answer without an address names nothing");
+	asked(&n, &of, "B.Internal", "A", "answered");
+	asked(&n, &of, "a.internal", "A", "answered");
+	is_str(called(&n, &of, "127.64.0.1"), "b.internal dns",
+	       "the name that was asked first, as the world writes it");
+	is_str(called(&n, &of, "127.64.0.2"), "c.internal hosts", "and no other service");
+	asked(&n, &of, "x.localhost", "A", "answered");
+	asked(&n, &of, "localhost", "A", "answered");
+	is_str(called(&n, &of, "127.0.0.1"), "x.localhost dns", "below localhost");
+	is_str(called(&n, &of, "::1"), "localhost hosts", "which is no IPv6 address");
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		is_str(called(&n, &of, none[i]), "- -", none[i]);
+	evidence_names_wipe(&n);
+	cJSON_Delete(first);
+	cJSON_Delete(second);
+}
+
 int
 main(void)
 {
+	destinations();
 	service.hosts = cJSON_Parse("[\"payments.internal\",\"b.example\"]");
 	service.json = cJSON_Parse("{\"name\":\"payments\",\"routes\":[]}");
 	shapes();

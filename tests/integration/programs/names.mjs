@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Asks for names in every way that Node has, and by hand.  Arguments: what to do.  One line of output for each question.
+import { execFileSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns/promises';
 
@@ -61,6 +62,11 @@ const acts = {
     const send = () => new Promise((resolve) => { socket.send(Buffer.from(question('unread.example'), 'hex'), 53, '127.64.0.254', resolve); });
     await Promise.all(Array.from({ length: 50 }, send));
     process.exit(0);
+  },
+  async bound() { // to the addresses themselves, out of another device than lo
+    await dns.resolve4('Other.shop.internal');
+    await dns.resolve4('shop.internal');
+    await say('tried', () => Number(execFileSync('./bound', ['127.64.0.1', '80', '127.64.0.2', '80', '127.0.0.1', '7', '203.0.113.9', '443'])));
   },
   async malformed() {
     const garbage = ['', '12', '1234010000010000000000', '123401000001000000000000', '123401000001000000000000c00c00010001', question('a.b') + '00',
