@@ -10,6 +10,7 @@
 
 #include "guest/eval.h"
 #include "guest/object.h"
+#include "guest/profile.h"
 #include "guest/request.h"
 #include "guest/service.h"
 #include "proto/frame.h"
@@ -40,15 +41,9 @@ answer_wipe(struct answer *a)
 void
 answer_error(struct answer *a, int status, const char *text)
 {
-	buf_wipe(&a->headers);
-	buf_wipe(&a->body);
-	buf_wipe(&a->effects);
-	a->has_type = false;
-	a->status = status;
-	a->view = "rejected";
-	buf_text(&a->body, "{\"error\":");
-	buf_json_text(&a->body, text);
-	buf_text(&a->body, "}");
+	static const struct service nobody = { .profile = PROFILE_GENERIC };
+
+	answer_profile_error(a->service == NULL ? &nobody : a->service, a, status, NULL, text);
 }
 
 /* see answer.h */
@@ -206,16 +201,6 @@ draw(void *arg)
 }
 
 static void
-unauthorized(const struct service *s, struct answer *a)
-{
-	answer_error(a, 401, "unauthorized");
-	if (s->auth == AUTH_BEARER)
-		buf_text(&a->headers, "WWW-Authenticate: Bearer\r\n");
-	else if (s->auth == AUTH_BASIC)
-		buf_text(&a->headers, "WWW-Authenticate: Basic realm=\"agenttwin\"\r\n");
-}
-
-static void
 no_route(const struct service *s, const struct request *q, struct answer *a)
 {
 	char text[400];
@@ -260,6 +245,42 @@ run(struct service *s, struct request *q, struct eval *e, struct answer *a)
 	return a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a) : resource_run(s, q, e, a);
 }
 
+/* The effects are kept, or nothing of them is. */
+static int
+apply(struct service *s, struct request *q, struct eval *e, struct answer *a)
+{
+	int r = run(s, q, e, a);
+
+	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed))
+		answer_too_large(a, "the reply is larger than 16 MiB");
+	if (r == 0 && strcmp(a->view, "rejected") != 0)
+		state_keep(&s->state);
+	else
+		state_undo(&s->state);
+	return r;
+}
+
+/* The host is right. */
+static int
+serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
+{
+	int r = route_find(s, q, e, a);
+
+	if (r < 0)
+		return r;
+	if (!credential_is_accepted(s, q)) {
+		a->unmatched = a->route == NULL && s->unmatched_fails;
+		profile_unauthorized(
+			s, a, request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization") == NULL);
+		return 0;
+	}
+	if (a->route == NULL) {
+		no_route(s, q, a);
+		return 0;
+	}
+	return apply(s, q, e, a);
+}
+
 /* see answer.h */
 int
 answer_request(struct world *w, struct service *s, struct request *q, double now, struct answer *a)
@@ -280,23 +301,13 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 		wrong_host(s, q, a);
 		return 0;
 	}
-	if ((r = route_find(s, q, &e, a)) < 0)
+	a->service = s;
+	profile_request_id(w, s, a);
+	r = serve(s, q, &e, a);
+	if (r < 0)
 		return r;
-	if (!credential_is_accepted(s, q)) {
-		a->unmatched = a->route == NULL && s->unmatched_fails;
-		unauthorized(s, a);
-		return 0;
-	}
-	if (a->route == NULL) {
-		no_route(s, q, a);
-		return 0;
-	}
-	r = run(s, q, &e, a);
-	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed))
-		answer_too_large(a, "the reply is larger than 16 MiB");
-	if (r == 0 && strcmp(a->view, "rejected") != 0)
-		state_keep(&s->state);
-	else
-		state_undo(&s->state);
-	return r;
+	a->tells_error = a->status >= 400 || (s->profile == PROFILE_SLACK && a->body.len > 11 &&
+					      memcmp(a->body.at, "{\"ok\":false", 11) == 0);
+	profile_headers(s, q, a);
+	return 0;
 }

@@ -26,10 +26,14 @@ struct answer {
 	char difference[256];        /* of an unmatched request */
 	bool unmatched;              /* an error of the run */
 	const char *view;            /* "applied", "rejected" or "not-reached" */
+	bool tells_error;            /* the client was told of an error, whatever the status: Slack says so with 200 */
+	const struct service *service; /* its profile words errors; NULL: generic */
+	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));
 void answer_wipe(struct answer *a) __attribute__((nonnull));
-/* status and {"error": text} as the body, instead of what is there; the view becomes "rejected". */
+/* text in the form of the service's profile, {"error": text} without a service, instead of what is there; the view becomes
+ * "rejected". */
 void answer_error(struct answer *a, int status, const char *text) __attribute__((nonnull));
 /* A reply that this twin cannot give: 500, and an error of the run, since the real service would have answered. */
 void answer_too_large(struct answer *a, const char *text) __attribute__((nonnull));

@@ -9,6 +9,7 @@
 #include "guest/answer.h"
 #include "guest/eval.h"
 #include "guest/object.h"
+#include "guest/profile.h"
 #include "guest/request.h"
 #include "guest/service.h"
 #include "proto/number.h"
@@ -54,7 +55,20 @@ render_reply(struct pass *p, const struct reply_spec *reply, int status, const s
 	const char *type = NULL;
 
 	p->e->id = NULL;
-	p->a->status = reply != NULL && reply->status != 0 ? reply->status : status;
+	if (reply != NULL && reply->code != NULL) { /* the profile's body; headers follow */
+		struct buf effects = p->a->effects;
+		const char *view = p->a->view;
+		int wanted = reply->status != 0 ? reply->status : status;
+
+		buf_init(&p->a->effects, 1u << 20); /* moved: what was done stays done */
+		answer_profile_error(p->s, p->a, wanted < 400 ? 400 : wanted, reply->code, NULL);
+		p->a->effects = effects;
+		p->a->view = effects.len > 0 ? view : "rejected";
+		status = p->a->status;
+	} else {
+		status = reply != NULL && reply->status != 0 ? reply->status : status;
+	}
+	p->a->status = status;
 	if (reply != NULL && reply->headers != NULL)
 		headers = template_render(p->e, reply->headers);
 	for (const struct cJSON *h = headers == NULL ? NULL : headers->child; h != NULL; h = h->next) {
@@ -66,7 +80,9 @@ render_reply(struct pass *p, const struct reply_spec *reply, int status, const s
 		if (text != NULL && strcasecmp(h->string, "content-type") == 0)
 			type = text;
 	}
-	if (reply != NULL && reply->body != NULL) {
+	if (reply != NULL && reply->code != NULL) {
+		/* it stands */
+	} else if (reply != NULL && reply->body != NULL) {
 		body = template_render(p->e, reply->body);
 		if (body != NULL)
 			put_body(p->a, body, type);
@@ -92,6 +108,10 @@ stop(struct pass *p, const struct effect *effect)
 		     effect->kind == EFFECT_REQUIRE ? "a condition does not hold" : "not found");
 	if (reply == NULL)
 		return 0;
+	if (reply->code != NULL) {
+		p->a->body.len = 0;
+		return render_reply(p, reply, status, NULL);
+	}
 	if (reply->body != NULL || reply->headers != NULL) {
 		struct buf generic = p->a->body;
 

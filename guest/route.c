@@ -52,9 +52,8 @@ is_basic(const char *encoded, const char *accept)
 bool
 credential_is_accepted(const struct service *s, const struct request *q)
 {
-	const char *value = request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization");
-	const char *scheme = s->auth == AUTH_BEARER ? "bearer" : "basic";
-	size_t len = strlen(scheme);
+	const char *value = request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization"), *secret;
+	size_t scheme;
 
 	if (s->auth == AUTH_NONE)
 		return true;
@@ -62,10 +61,17 @@ credential_is_accepted(const struct service *s, const struct request *q)
 		return false;
 	if (s->auth == AUTH_HEADER)
 		return strcmp(value, s->accept) == 0;
-	if (strncasecmp(value, scheme, len) != 0 || value[len] != ' ')
+	scheme = strcspn(value, " ");
+	if (value[scheme] != ' ')
 		return false;
-	value += len + strspn(value + len, " ");
-	return s->auth == AUTH_BEARER ? strcmp(value, s->accept) == 0 : is_basic(value, s->accept);
+	secret = value + scheme + strspn(value + scheme, " ");
+	if (scheme == 5 && strncasecmp(value, "basic", scheme) == 0)
+		return (s->auth == AUTH_BASIC || s->profile == PROFILE_STRIPE) && is_basic(secret, s->accept);
+	if (s->auth != AUTH_BEARER || strcmp(secret, s->accept) != 0)
+		return false;
+	/* GitHub's clients write "token", and it takes both */
+	return (scheme == 6 && strncasecmp(value, "bearer", scheme) == 0) ||
+	       (scheme == 5 && s->profile == PROFILE_GITHUB && strncasecmp(value, "token", scheme) == 0);
 }
 
 static bool

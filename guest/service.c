@@ -220,15 +220,17 @@ static int
 read_service(struct reading *g, const struct cJSON *json)
 {
 	struct service *s = g->service;
-	const struct cJSON *name, *kind, *unmatched, *routes;
+	const struct cJSON *name, *kind, *profile, *unmatched, *routes;
 	size_t len = g->pointer.len;
 	bool is_404;
 	int r;
 
-	if ((r = reading_check_keys(g, json, "name kind hosts port tls auth state variables routes unmatched")) < 0)
+	if ((r = reading_check_keys(g, json,
+				    "name kind hosts port tls profile auth state variables routes unmatched")) < 0)
 		return r;
 	name = cJSON_GetObjectItemCaseSensitive(json, "name");
 	kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
+	profile = cJSON_GetObjectItemCaseSensitive(json, "profile");
 	unmatched = cJSON_GetObjectItemCaseSensitive(json, "unmatched");
 	if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
 		return reading_fail(g, -EPROTO, "a service needs a name");
@@ -240,6 +242,9 @@ read_service(struct reading *g, const struct cJSON *json)
 		 (cJSON_IsNumber(unmatched) ? unmatched->valueint == 404 : is_text(unmatched, "404"));
 	if (unmatched != NULL && !is_404 && !is_text(unmatched, "fail"))
 		return reading_fail(g, -EPROTO, "unmatched must be fail or 404");
+	if (profile != NULL && (!cJSON_IsString(profile) || profile_of(profile->valuestring, &s->profile) < 0))
+		return reading_fail(g, -EPROTO,
+				    "profile must be generic, stripe/v1, github, slack, openai or anthropic");
 	s->name = name->valuestring;
 	s->unmatched_fails = !is_404;
 	if ((r = read_hosts(g, json)) < 0)

@@ -9,6 +9,7 @@
 #include "guest/buf.h"
 #include "guest/eval.h"
 #include "guest/mask.h"
+#include "guest/profile.h"
 #include "guest/state.h"
 
 struct cJSON;
@@ -25,6 +26,7 @@ enum effect_kind {
 };
 struct reply_spec {
 	int status;                            /* 0: the default */
+	const char *code;                      /* of the profile's error body, or NULL */
 	const struct template *headers, *body; /* or NULL */
 };
 struct effect {
@@ -76,6 +78,8 @@ struct service {
 	enum auth_scheme auth;
 	const char *auth_header; /* lower case */
 	const char *accept;
+	enum profile profile;
+	uint64_t requests;    /* ids of requests drawn so far */
 	bool unmatched_fails; /* an unmatched call is an error of the run */
 	struct state state;
 	struct route *routes;

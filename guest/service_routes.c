@@ -48,6 +48,17 @@ read_template(struct reading *g, const struct cJSON *object, const char *name, c
 	return 0;
 }
 
+static int
+read_string(struct reading *g, const struct cJSON *object, const char *name, const char **out)
+{
+	const struct cJSON *s = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	if (!cJSON_IsString(s) || s->valuestring[0] == '\0')
+		return reading_fail(g, -EPROTO, "\"%s\" must be a string that is not empty", name);
+	*out = s->valuestring;
+	return 0;
+}
+
 static bool
 is_header_name(const char *s)
 {
@@ -76,7 +87,7 @@ reply_read(struct reading *g, const struct cJSON *object, const char *name, cons
 	*out = NULL;
 	if (json == NULL)
 		return 0;
-	if ((r = reading_check_keys(g, json, "status headers body")) < 0)
+	if ((r = reading_check_keys(g, json, "status headers body code")) < 0)
 		return r;
 	reply = arena_alloc(&g->world->arena, sizeof(*reply));
 	if (reply == NULL)
@@ -88,6 +99,12 @@ reply_read(struct reading *g, const struct cJSON *object, const char *name, cons
 		if (!(v >= 200 && v <= 599) || v > (int)v)
 			return reading_fail(g, -EPROTO, "status must be a whole number from 200 to 599");
 		reply->status = (int)v;
+	}
+	if (cJSON_GetObjectItemCaseSensitive(json, "code") != NULL) {
+		if ((r = read_string(g, json, "code", &reply->code)) < 0)
+			return r;
+		if (cJSON_GetObjectItemCaseSensitive(json, "body") != NULL)
+			return reading_fail(g, -EPROTO, "a reply has \"body\" or \"code\", not both");
 	}
 	headers = cJSON_GetObjectItemCaseSensitive(json, "headers");
 	if (headers != NULL && !cJSON_IsObject(headers))
@@ -110,17 +127,6 @@ read_collection(struct reading *g, const struct cJSON *name, struct collection *
 	return *out != NULL ? 0
 			    : reading_fail(g, -EPROTO, "no collection \"%.64s\" in the service's state",
 					   cJSON_IsString(name) ? name->valuestring : "");
-}
-
-static int
-read_string(struct reading *g, const struct cJSON *object, const char *name, const char **out)
-{
-	const struct cJSON *s = cJSON_GetObjectItemCaseSensitive(object, name);
-
-	if (!cJSON_IsString(s) || s->valuestring[0] == '\0')
-		return reading_fail(g, -EPROTO, "\"%s\" must be a string that is not empty", name);
-	*out = s->valuestring;
-	return 0;
 }
 
 static const struct {

@@ -356,7 +356,7 @@ record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 		free(w);
 		return;
 	}
-	*w = (struct http_waiting){ .op = op, .end = c->out_end, .ok = a->status < 400 };
+	*w = (struct http_waiting){ .op = op, .end = c->out_end, .ok = a->status < 400 && !a->tells_error };
 	if (c->waiting_last != NULL)
 		c->waiting_last->next = w;
 	else

@@ -99,11 +99,61 @@ declared(const struct world *w, const char *name)
 	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(w->doc, "secrets"), name);
 }
 
+static const struct cJSON *
+auth_accept(const struct world_service *s)
+{
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(s->json, "auth"), "accept");
+}
+
+/* How the credentials of a service look, so that a client that checks the prefix of its key accepts it. */
+static const struct shape {
+	const char *profile, *prefix;
+	size_t len;
+} shapes[] = {
+	{ "stripe/v1", "sk_test_", 24 }, { "openai", "sk-test-", 32 }, { "anthropic", "sk-ant-test-", 32 },
+	{ "slack", "xoxb-test-", 32 },   { "github", "ghp_test", 32 },
+};
+
+static bool
+names_secret(const char *text, const char *name)
+{
+	struct expand_part p;
+
+	while (expand_next(&text, &p) == 1)
+		if (p.kind == EXPAND_SECRET && strlen(name) == p.len && memcmp(name, p.text, p.len) == 0)
+			return true;
+	return false;
+}
+
+/* The shape that the first service which accepts the credential gives it; NULL: none in particular. */
+static const struct shape *
+shape_of(const struct world *w, const char *name)
+{
+	const struct cJSON *accept, *profile;
+	size_t i, k, len;
+
+	for (i = 0; i < w->services_len; i++) {
+		accept = auth_accept(&w->services[i]);
+		if (!accept || !names_secret(accept->valuestring, name))
+			continue;
+		profile = cJSON_GetObjectItemCaseSensitive(w->services[i].json, "profile");
+		for (k = 0; profile && k < sizeof(shapes) / sizeof(shapes[0]); k++) {
+			len = strlen(shapes[k].profile);
+			if (strncmp(profile->valuestring, shapes[k].profile, len) == 0 &&
+			    (!profile->valuestring[len] || profile->valuestring[len] == '/'))
+				return &shapes[k];
+		}
+		return NULL;
+	}
+	return NULL;
+}
+
 static void
 make_value(const struct world *w, const uint8_t master[static 32], struct secret *out)
 {
 	struct stream s = { .master = master, .name = out->name };
 	const struct cJSON *shape = declared(w, out->name), *like, *length;
+	const struct shape *known = shape_of(w, out->name);
 	size_t len = LIKE_LEN, n = sizeof(GENERIC_PREFIX) - 1;
 	uint8_t digest[32];
 	char digits[65];
@@ -112,7 +162,11 @@ make_value(const struct world *w, const uint8_t master[static 32], struct secret
 	length = cJSON_GetObjectItemCaseSensitive(shape, "length");
 	if (length && length->valueint >= 16 && length->valueint <= 200)
 		len = (size_t)length->valueint;
-	if (!like) {
+	if (!like && known) {
+		n = strlen(known->prefix);
+		memcpy(out->value, known->prefix, n);
+		draw(&s, alnum, out->value + n, known->len);
+	} else if (!like) {
 		memcpy(out->value, GENERIC_PREFIX, n);
 		draw(&s, alnum, out->value + n, GENERIC_LEN);
 	} else if (strcmp(like->valuestring, "uuid") == 0) {
@@ -174,12 +228,6 @@ compare_secrets(const void *a, const void *b)
 	const struct secret *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
-}
-
-static const struct cJSON *
-auth_accept(const struct world_service *s)
-{
-	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(s->json, "auth"), "accept");
 }
 
 static int

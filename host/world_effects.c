@@ -95,12 +95,47 @@ read_body(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_templates(c, v, &t->scope);
 }
 
+static int
+read_code(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	const char *s;
+	int r = wr_string(c, v, 1, 100, &s);
+
+	(void)arg;
+	if (r == 0 && s[strspn(s, allowed)]) {
+		r = wr_fail(c, -EPROTO, "a code has letters, digits, '_', '.' and '-' only");
+		diag_fix(c->d, "write the service's own word, such as \"resource_missing\", or a whole \"body\"");
+	}
+	return r;
+}
+
+/* The profile's error body stands for a body, and for an error. */
+static int
+check_code(struct wr *c, const struct cJSON *v, const struct cJSON *status)
+{
+	size_t mark = wr_enter(c, "code");
+	int r = 0;
+
+	if (cJSON_GetObjectItemCaseSensitive(v, "body")) {
+		r = wr_fail_key(c, -EPROTO,
+				"\"code\" stands for the profile's error body, and there is a \"body\" too");
+		diag_fix(c->d, "keep one of the two");
+	} else if (status && status->valueint < 400) {
+		r = wr_fail_key(c, -EPROTO, "\"code\" is of an error, and status %d is none", status->valueint);
+		diag_fix(c->d,
+			 "use a status from 400 on (a Slack-like service sends 200 by itself), or write a \"body\"");
+	}
+	wr_leave(c, mark);
+	return r;
+}
+
 int
 world_read_reply(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
 		{ "status", read_status, 0, NULL }, { "headers", read_headers, 0, NULL },
-		{ "body", read_body, 0, NULL },     { "code", NULL, WR_LATER, NULL },
+		{ "body", read_body, 0, NULL },     { "code", read_code, 0, NULL },
 		{ "stream", NULL, WR_LATER, NULL }, { NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *status;
@@ -110,6 +145,8 @@ world_read_reply(struct wr *c, const struct cJSON *v, void *arg)
 	if (r < 0)
 		return r;
 	status = cJSON_GetObjectItemCaseSensitive(v, "status");
+	if (cJSON_GetObjectItemCaseSensitive(v, "code"))
+		return check_code(c, v, status);
 	if (status && (status->valueint == 204 || status->valueint == 304) &&
 	    cJSON_GetObjectItemCaseSensitive(v, "body")) {
 		mark = wr_enter(c, "body");

@@ -96,11 +96,13 @@ check_variable(struct wr *c, const struct wr_scope *s, const char *name)
 	const struct cJSON *route;
 	int r;
 
+	if (cJSON_GetObjectItemCaseSensitive(s->variables, name))
+		return 0;
 	for (route = s->routes ? s->routes->child : NULL; route; route = route->next)
 		if (sets_variable(route, name))
 			return 0;
-	r = wr_fail(c, -EPROTO, "no effect of this service sets vars.%s", name);
-	diag_fix(c->d, "set it in some route's \"do\": { \"set\": \"%s\", \"to\": ... }", name);
+	r = wr_fail(c, -EPROTO, "this service has no variable \"%s\", and no effect sets vars.%s", name, name);
+	diag_fix(c->d, "add it: \"variables\": { \"%s\": ... }", name);
 	return r;
 }
 

@@ -86,6 +86,9 @@ int world_check_host_template(struct wr *c, const char *text, bool run_names)
 	__attribute__((warn_unused_result, nonnull));
 int world_read_routes(struct wr *c, const struct cJSON *service)
 	__attribute__((warn_unused_result, nonnull)); /* world_routes.c */
+/* world_policy.c: how a service words its errors, variables, idempotency, rates. */
+int world_read_profile(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_variables(struct wr *c, const struct cJSON *v, void *arg);
 /* Checks name services and routes that may stand below them. */
 int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_names.c */
 /* -EPROTO when every check holds before anything ran. */
@@ -95,6 +98,7 @@ int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull
 #define SCOPE_BOUND_MAX 64u
 struct wr_scope {
 	const struct cJSON *state;  /* the service's collections, or NULL */
+	const struct cJSON *variables; /* those that it starts with, or NULL */
 	const struct cJSON *routes; /* for the variables its effects set */
 	const char *path;           /* the route's path pattern */
 	size_t bound_len;

@@ -340,6 +340,7 @@ read_route(struct wr *c, const struct cJSON *v, void *arg)
 	t.json = v;
 	t.routes = cJSON_GetObjectItemCaseSensitive(service, "routes");
 	t.scope.state = cJSON_GetObjectItemCaseSensitive(service, "state");
+	t.scope.variables = cJSON_GetObjectItemCaseSensitive(service, "variables");
 	t.scope.routes = t.routes;
 	t.scope.path = "";
 	if (!cJSON_IsObject(v)) {

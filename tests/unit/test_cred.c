@@ -17,7 +17,9 @@ static const char text[] =
 	"\"LIT\":\"{{'{{'}}a}}\",\"TZ\":\"Europe/Berlin\",\"HEX\":\"{{secret.h}}\",\"EMPTY\":\"\"},"
 	"\"secrets\":{\"h\":{\"like\":\"hex\",\"length\":40},\"u\":{\"like\":\"uuid\"},\"al\":{\"like\":\"alnum\"}},"
 	"\"services\":[{\"name\":\"pay\",\"kind\":\"http\",\"hosts\":[\"pay.internal\",\"pay2.internal\"],\"port\":8080,\"unmatched\":404,"
-	"\"auth\":{\"scheme\":\"basic\",\"accept\":\"user:{{secret.pay}}\"},\"state\":{\"x\":[{\"id\":\"a\",\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"}]}}],"
+	"\"auth\":{\"scheme\":\"basic\",\"accept\":\"user:{{secret.pay}}\"},\"state\":{\"x\":[{\"id\":\"a\",\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"}]}},"
+	"{\"name\":\"st\",\"kind\":\"http\",\"hosts\":[\"api.stripe.com\"],\"profile\":\"stripe/v1\",\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.sk}}\"}},"
+	"{\"name\":\"ai\",\"kind\":\"http\",\"hosts\":[\"api.openai.com\"],\"profile\":\"openai/chat\",\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.llm}}\"}}],"
 	"\"workflow\":{\"command\":[\"x\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}";
 
 static const char *
@@ -57,6 +59,10 @@ test_values(const struct cred *c, const struct cred *again)
 	v = secret(c, "u")->value;
 	ok(strlen(v) == 36 && v[8] == '-' && v[14] == '4' && strchr("89ab", v[19]), "uuid");
 	is_int((long long)strlen(secret(c, "al")->value), 32, "alphanumeric");
+	v = secret(c, "sk")->value;
+	ok(strncmp(v, "sk_test_", 8) == 0 && strlen(v) == 32, "the shape of a service's profile");
+	v = secret(c, "llm")->value;
+	ok(strncmp(v, "sk-test-", 8) == 0 && strlen(v) == 40, "and of a kind of it");
 	ok(strcmp(secret(c, "pay")->value, secret(again, "pay")->value) != 0, "another run has another value");
 	ok(strncmp(c->secrets[0].fingerprint, "sha256:", 7) == 0 && strlen(c->secrets[0].fingerprint) == 23,
 	   "fingerprint");
@@ -115,7 +121,7 @@ main(void)
 	ok(cred_make(&w, "run-1", 1764000000123, NULL, &a, &d) == 0, "made");
 	ok(world_check_local(&w, &d) < 0 && strcmp(d.pointer, "/services/0/port") == 0,
 	   "an explicit port is refused on local");
-	world_set_local(&w, (const uint16_t[]){ 40001 });
+	world_set_local(&w, (const uint16_t[]){ 40001, 40002, 40003 });
 	ok(cred_make(&w, "run-2", 1764000000123, "/caller/bin", &b, &d) == 0, "made again");
 	test_values(&a, &b);
 	test_twins(&a);

@@ -329,8 +329,12 @@ test_routes(void)
 	refused(MATCHED("\"reply\":{\"status\":99}"), -EPROTO, 6, ROUTE0 "/reply/status", "from 200 to 599", "write");
 	refused(MATCHED("\"reply\":{\"status\":204,\"body\":1}"), -EPROTO, 6, ROUTE0 "/reply/body", "has no body",
 		"take");
-	refused(MATCHED("\"reply\":{\"code\":\"x\"}"), -EOPNOTSUPP, 6, ROUTE0 "/reply/code", "not supported",
-		"take it out");
+	refused(MATCHED("\"reply\":{\"code\":\"no such\"}"), -EPROTO, 6, ROUTE0 "/reply/code", "letters",
+		"resource_missing");
+	refused(MATCHED("\"reply\":{\"status\":404,\"code\":\"x\",\"body\":1}"), -EPROTO, 6, ROUTE0 "/reply/code",
+		"\"body\" too", "keep one");
+	refused(MATCHED("\"reply\":{\"status\":200,\"code\":\"x\"}"), -EPROTO, 6, ROUTE0 "/reply/code", "is none",
+		"from 400 on");
 	refused(MATCHED("\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}"), -EPROTO, 6,
 		ROUTE0 "/reply/headers/Content-Length", "writes this header itself", "take it out");
 	refused(MATCHED("\"reply\":{},\"emit\":[]"), -EOPNOTSUPP, 6, ROUTE0 "/emit", "not supported", "take it out");
@@ -377,8 +381,8 @@ test_effects(void)
 		"did you mean request.body?");
 	refused(DO("{\"require\":\"has(request.headers['X-Key'])\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "lower case",
 		"lower case");
-	refused(DO("{\"require\":\"vars.count > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "sets vars.count",
-		"\"set\": \"count\"");
+	refused(DO("{\"require\":\"vars.count > 1\"}"), -EPROTO, 6, ROUTE0 "/do/0/require", "no variable \"count\"",
+		"\"variables\"");
 	refused(DO("{\"create\":\"rows\",\"row\":[]}"), -EPROTO, 6, ROUTE0 "/do/0/row", "a row is an object",
 		"{{request.body}}");
 	refused(DO("{\"create\":\"rows\",\"id\":\"a\",\"row\":{\"id\":\"b\"}}"), -EPROTO, 6, ROUTE0 "/do/0/row/id",
