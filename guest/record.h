@@ -12,6 +12,7 @@
 #define RECORD_MORE 1u
 #define RECORD_BODY_MAX \
 	65535u /* so that a state frame, which prefixes two bytes... never exceeds FRAME_BODY_MAX with one */
+#define RECORD_CA_MAX 8192u
 #define RECORD_CHUNK 61440u /* what senders use */
 
 enum record_type {
@@ -27,5 +28,6 @@ enum record_type {
 	RECORD_TRUNCATED = 14, /* body of a TRUNCATED frame, proto/plan.h */
 	RECORD_DONE = 15,      /* empty: after the last STATE(final); once, last */
 	RECORD_FAILED = 16,    /* text: the twins cannot go on; last */
+	RECORD_CA = 17,        /* PEM of the run's authority, at most RECORD_CA_MAX bytes; once, before SERVING */
 };
 #endif

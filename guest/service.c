@@ -236,8 +236,7 @@ read_service(struct reading *g, const struct cJSON *json)
 		return reading_fail(g, -EPROTO, "a service needs a name");
 	if (!is_text(kind, "http"))
 		return reading_fail(g, -EPROTO, "kind must be http");
-	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls")))
-		return reading_fail(g, -EPROTO, "tls is not supported by this version");
+	s->tls = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls"));
 	is_404 = unmatched != NULL &&
 		 (cJSON_IsNumber(unmatched) ? unmatched->valueint == 404 : is_text(unmatched, "404"));
 	if (unmatched != NULL && !is_404 && !is_text(unmatched, "fail"))

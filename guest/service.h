@@ -9,10 +9,12 @@
 #include "guest/buf.h"
 #include "guest/eval.h"
 #include "guest/mask.h"
+#include "guest/match.h"
 #include "guest/profile.h"
 #include "guest/state.h"
 
 struct cJSON;
+struct tls_service;
 
 enum effect_kind {
 	EFFECT_FIND,
@@ -58,6 +60,8 @@ struct route {
 	const char *method; /* NULL: any */
 	const struct segment *segments;
 	size_t segments_len;
+	const struct condition *conditions; /* query, headers, body */
+	size_t conditions_len;
 	bool has_when;
 	struct expr when;
 	const char *when_text;
@@ -81,6 +85,8 @@ struct service {
 	enum profile profile;
 	uint64_t requests;    /* ids of requests drawn so far */
 	bool unmatched_fails; /* an unmatched call is an error of the run */
+	bool tls;
+	struct tls_service *secure; /* borrowed: its certificate and sessions; NULL without tls */
 	struct state state;
 	struct route *routes;
 	size_t routes_len;

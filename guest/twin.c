@@ -15,12 +15,14 @@
 
 #include "guest/record.h"
 #include "guest/service.h"
+#include "guest/tls.h"
 #include "guest/twin_client.h"
 #include "guest/twin_dns.h"
 #include "guest/twin_http.h"
 #include "guest/twin_records.h"
 #include "proto/cursor.h"
 #include "proto/plan.h"
+#include "proto/sha256.h"
 
 #define FIXED 2u /* polled before the listeners: records, DNS */
 #define FINISH_MS 200u
@@ -32,6 +34,7 @@ struct twin {
 	struct http_core core;
 	struct records records;
 	struct twin_dns dns;
+	struct tls tls;
 	struct client **clients; /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
 	size_t clients_len;
 	struct pollfd *polls; /* records, DNS, listeners, clients */
@@ -81,6 +84,17 @@ accept_client(struct twin *t, size_t service, uint64_t now)
 		t->paused = r == -EMFILE || r == -ENFILE || r == -ENOBUFS;
 }
 
+/* Before the last brace: which authority signed for the service. */
+static void
+add_authority(struct twin *t, struct buf *text)
+{
+	char hex[65];
+
+	sha256_hex(t->tls.sha256, hex);
+	text->len--;
+	buf_format(text, ",\"ca_sha256\":\"%s\"}", hex);
+}
+
 /* Each service's whole state as one record. */
 static int
 send_states(struct twin *t, uint8_t phase)
@@ -93,6 +107,8 @@ send_states(struct twin *t, uint8_t phase)
 		buf_init(&text, RECORD_MAX);
 		buf_add(&text, head, sizeof(head));
 		r = state_dump(&t->world.services[i].state, t->world.services[i].name, &text);
+		if (r == 0 && phase == 1 && t->world.services[i].secure != NULL)
+			add_authority(t, &text);
 		if (r == 0)
 			r = records_send(&t->records, RECORD_STATE, text.at, text.len);
 		buf_wipe(&text);
@@ -291,6 +307,35 @@ configure(struct twin *t, char *error, size_t size)
 	return r;
 }
 
+/* Certificates for the services that speak TLS; the monitor gets the authority's. */
+static int
+secure(struct twin *t)
+{
+	struct tls_name names[PLAN_SERVICES_MAX];
+	uint8_t random[TLS_RANDOM_LEN];
+	struct timespec now;
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < t->world.services_len; i++)
+		if (t->world.services[i].tls)
+			names[n++] = (struct tls_name){ t->world.services[i].hosts, t->world.services[i].hosts_len };
+	if (n == 0)
+		return 0;
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	clock_gettime(CLOCK_REALTIME, &now);
+	r = tls_init(&t->tls, names, n, random, now.tv_sec);
+	explicit_bzero(random, sizeof(random));
+	if (r < 0)
+		return r;
+	n = 0;
+	for (size_t i = 0; i < t->world.services_len; i++)
+		if (t->world.services[i].tls)
+			t->world.services[i].secure = tls_service_at(&t->tls, n++);
+	return records_send(&t->records, RECORD_CA, t->tls.pem, t->tls.pem_len);
+}
+
 static int
 run(struct twin *t, char *error, size_t size)
 {
@@ -298,7 +343,9 @@ run(struct twin *t, char *error, size_t size)
 
 	if (r < 0)
 		return r;
-	r = send_states(t, 1);
+	r = secure(t);
+	if (r == 0)
+		r = send_states(t, 1);
 	if (r == 0)
 		r = records_send(&t->records, RECORD_SERVING, NULL, 0);
 	if (r == 0)
@@ -341,6 +388,7 @@ twin_main(const struct twin_start *start)
 	if (t->core.world != NULL)
 		http_core_wipe(&t->core);
 	twin_dns_wipe(&t->dns);
+	tls_wipe(&t->tls);
 	world_free(&t->world);
 	records_wipe(&t->records);
 	free(t->clients);

@@ -8,9 +8,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "guest/service.h"
+#include "guest/tls.h"
 #include "proto/limits.h"
 
 #define READ_LEN 65536u
@@ -19,6 +22,7 @@
 
 struct client {
 	struct http_conn http;
+	struct tls_conn *tls; /* owned; NULL: plain */
 	int fd;
 	char *left; /* owned: read but not taken yet */
 	size_t left_len;
@@ -35,18 +39,32 @@ clients_must_wait(const struct http_core *core)
 	return core->ops.bytes > OPS_HIGH;
 }
 
+static int
+secure(struct client *c, struct tls_service *s)
+{
+	uint8_t seed[TLS_SEED_LEN];
+
+	if (getrandom(seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		return -ENOMEM;
+	c->tls = tls_open(s, seed);
+	explicit_bzero(seed, sizeof(seed));
+	return c->tls == NULL ? -ENOMEM : 0;
+}
+
 /* see twin_client.h */
 int
 client_accept(struct http_core *core, struct service *s, int listener, uint64_t now, struct client **c)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), on = 1;
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), on = 1, r;
 
 	if (fd < 0) /* the kernel's memory is not ours: worth another try */
 		return errno == ENOMEM ? -ENOBUFS : -errno;
 	*c = calloc(1, sizeof(**c));
-	if (*c == NULL) {
+	r = *c == NULL ? -ENOMEM : s->secure != NULL ? secure(*c, s->secure) : 0;
+	if (r < 0) {
 		close(fd);
-		return -ENOMEM;
+		free(*c);
+		return r;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	(*c)->fd = fd;
@@ -60,6 +78,7 @@ void
 client_free(struct client *c)
 {
 	http_wipe(&c->http);
+	tls_free(c->tls);
 	close(c->fd);
 	free(c->left);
 	free(c);
@@ -72,12 +91,19 @@ client_fd(const struct client *c)
 	return c->fd;
 }
 
+/* Bytes for the socket. */
+static const char *
+output(struct client *c, size_t *len)
+{
+	return c->tls != NULL ? tls_output(c->tls, &c->http, len) : http_output(&c->http, len);
+}
+
 static size_t
-waiting(const struct client *c)
+waiting(struct client *c)
 {
 	size_t len;
 
-	http_output(&c->http, &len);
+	output(c, &len);
 	return len;
 }
 
@@ -86,7 +112,7 @@ static bool
 put(struct client *c, uint64_t now)
 {
 	size_t len;
-	const char *out = http_output(&c->http, &len);
+	const char *out = output(c, &len);
 
 	while (len > 0) {
 		ssize_t n = send(c->fd, out, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -95,9 +121,12 @@ put(struct client *c, uint64_t now)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN;
-		http_sent(&c->http, (size_t)n);
+		if (c->tls != NULL)
+			tls_sent(c->tls, &c->http, (size_t)n);
+		else
+			http_sent(&c->http, (size_t)n);
 		c->active_ms = now;
-		out = http_output(&c->http, &len);
+		out = output(c, &len);
 	}
 	return true;
 }
@@ -107,7 +136,8 @@ static bool
 feed(struct client *c, const char *data, size_t len, uint64_t now)
 {
 	while (len > 0) {
-		size_t n = http_receive(&c->http, data, len);
+		size_t n = c->tls != NULL ? tls_receive(c->tls, &c->http, data, len)
+					  : http_receive(&c->http, data, len);
 
 		data += n;
 		len -= n;
@@ -164,6 +194,12 @@ end(struct client *c, enum http_end how, uint64_t now)
 	if (how == HTTP_END_STALL) /* for as long as the client bears it */
 		return true;
 	if (!c->lingering) {
+		if (how == HTTP_END_CLOSE && c->tls != NULL && tls_close(c->tls)) {
+			if (!put(c, now))
+				return false;
+			if (waiting(c) > 0)
+				return true;
+		}
 		shutdown(c->fd, SHUT_WR);
 		c->lingering = true;
 		c->active_ms = now;
@@ -202,7 +238,7 @@ client_serve(struct client *c, short events, uint64_t now)
 
 /* see twin_client.h */
 short
-client_events(const struct client *c)
+client_events(struct client *c)
 {
 	short events = 0;
 
@@ -215,7 +251,7 @@ client_events(const struct client *c)
 
 /* see twin_client.h */
 bool
-client_is_ready(const struct client *c)
+client_is_ready(struct client *c)
 {
 	return c->left_len > 0 && waiting(c) == 0 && !clients_must_wait(c->http.core);
 }

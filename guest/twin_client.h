@@ -18,9 +18,9 @@ int client_accept(struct http_core *core, struct service *s, int listener, uint6
 void client_free(struct client *c) __attribute__((nonnull)); /* closes */
 int client_fd(const struct client *c) __attribute__((nonnull));
 /* What to wait for: POLLIN, POLLOUT; 0: nothing that this socket could bring would be taken. */
-short client_events(const struct client *c) __attribute__((nonnull));
+short client_events(struct client *c) __attribute__((nonnull));
 /* Something can be done although its socket says nothing. */
-bool client_is_ready(const struct client *c) __attribute__((nonnull));
+bool client_is_ready(struct client *c) __attribute__((nonnull));
 /* Everything that can be done now.  False: it is to be freed. */
 bool client_serve(struct client *c, short events, uint64_t now) __attribute__((warn_unused_result, nonnull));
 

@@ -598,6 +598,15 @@ http_input_ended(struct http_conn *c)
 
 /* see twin_http.h */
 void
+http_refused(struct http_conn *c, const char *problem)
+{
+	if (c->phase != HTTP_PHASE_CLOSING)
+		reject(c, 400, problem, true, false);
+	c->phase = HTTP_PHASE_CLOSING;
+}
+
+/* see twin_http.h */
+void
 http_timed_out(struct http_conn *c)
 {
 	if (c->phase != HTTP_PHASE_CLOSING && c->begun)

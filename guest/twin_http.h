@@ -81,6 +81,8 @@ const char *http_output(const struct http_conn *c, size_t *len) __attribute__((n
 void http_sent(struct http_conn *c, size_t len) __attribute__((nonnull));
 /* Nothing of a request has come and nothing waits: may be closed at any time. */
 bool http_is_idle(const struct http_conn *c) __attribute__((nonnull));
+/* What came below HTTP cannot be read: recorded as a call that the service was not reached by, an error of the run. */
+void http_refused(struct http_conn *c, const char *problem) __attribute__((nonnull));
 enum http_end http_end(const struct http_conn *c) __attribute__((nonnull));
 /* No further request is taken; it ends once the output has left. */
 bool http_is_closing(const struct http_conn *c) __attribute__((nonnull));

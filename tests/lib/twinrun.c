@@ -18,8 +18,8 @@
 #include "guest/twin.h"
 
 static const char *const names[] = {
-	[RECORD_SERVING] = "SERVING",     [RECORD_STATE] = "STATE", [RECORD_OP] = "OP",        [RECORD_LOG] = "LOG",
-	[RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE",   [RECORD_FAILED] = "FAILED"
+	[RECORD_SERVING] = "SERVING",     [RECORD_STATE] = "STATE", [RECORD_OP] = "OP",         [RECORD_LOG] = "LOG",
+	[RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE",   [RECORD_FAILED] = "FAILED", [RECORD_CA] = "CA"
 };
 
 static void
