@@ -880,7 +880,7 @@ main(int argc, char **argv)
 		tricks();
 	else if (strcmp(group, "ports") == 0 && argc == 4)
 		ports(argv[2], (uint16_t)atoi(argv[3]));
-	else if (strcmp(group, "storm") == 0 && argc == 4)
+	else if (strcmp(group, "storm") == 0 && argc >= 4)
 		return storm(argv[2], atoi(argv[3]));
 	else if (strcmp(group, "packets") == 0 && argc == 3)
 		return packets(atol(argv[2]));
