@@ -245,6 +245,23 @@ arm_services(struct run *r)
 	return 0;
 }
 
+int
+arm_authority(struct run *r)
+{
+	int e;
+
+	if (r->authority_written || r->relay.ca_len == 0)
+		return 0;
+	r->authority_written = true;
+	/* Without a root of its own it would be written to the caller's machine. */
+	e = r->sandbox ? services_write_authority(&r->services, r->relay.ca, r->relay.ca_len) : -EPROTO;
+	if (e == 0)
+		return 0;
+	run_fail(r, END_FAILED, "services", -e,
+		 r->sandbox ? r->services.problem : "the twins sent an authority outside a sandbox");
+	return -1;
+}
+
 /* A sealed file: readable from its start as often as it is opened, and nothing can be written to it. */
 static int
 stdin_open(const struct plan_exec *x)

@@ -418,6 +418,8 @@ pump(struct run *r)
 	n = r->failed ? 0 : relay_pump(&r->relay, &r->outbox);
 	if (n < 0 && r->phase < RUN_CLOSE)
 		twins_failed(r, -n);
+	else if (n > 0)
+		(void)arm_authority(r);
 	if (n > 0 || r->output.sent + r->errors.sent != before)
 		r->moved_ms = r->now;
 }

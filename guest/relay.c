@@ -30,6 +30,7 @@ static const struct row {
 	{ RECORD_TRUNCATED, FRAME_TRUNCATED, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 17,
 	  17 },
 	{ RECORD_DONE, 0, IN(RELAY_FINISHING), false, 0, 0 },
+	{ RECORD_CA, 0, IN(RELAY_STARTING), false, 1, RECORD_CA_MAX },
 	{ RECORD_FAILED, 0, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 0, 4096 },
 };
 
@@ -141,6 +142,8 @@ check_record(struct relay *r, const struct row *row, uint8_t flags, const uint8_
 			return fail(r, -EPROTO, "the twins sent a state of the wrong phase");
 		r->final_seen = r->phase == RELAY_FINISHING;
 	}
+	if (row->type == RECORD_CA && r->ca_len > 0)
+		return fail(r, -EPROTO, "the twins sent a second authority");
 	if (row->type == RECORD_OP && r->final_seen)
 		return fail(r, -EPROTO, "the twins sent an operation after a final state");
 	return 0;
@@ -173,7 +176,10 @@ relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
 		r->phase = RELAY_DONE;
 	else if (row->type == RECORD_FAILED)
 		return failed(r, body, len);
-	else {
+	else if (row->type == RECORD_CA) {
+		memcpy(r->ca, body, len);
+		r->ca_len = len;
+	} else {
 		r->operations += row->type == RECORD_OP && !(packet[1] & RECORD_MORE);
 		return outbox_put(o, row->frame, packet[1] & RECORD_MORE ? FRAME_MORE : 0, body, len);
 	}

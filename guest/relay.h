@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "guest/outbox.h"
+#include "guest/record.h"
 
 enum relay_phase { RELAY_STARTING, RELAY_SERVING, RELAY_FINISHING, RELAY_DONE };
 
@@ -19,9 +20,11 @@ struct relay {
 	const uint8_t *config; /* borrowed: what is still to be sent of the TWINS section */
 	size_t config_len;
 	bool config_sent, finish_wanted, finish_sent;
-	bool final_seen;     /* private: a final state came, so no operation may */
-	uint64_t operations; /* relayed so far */
-	char problem[300];   /* of the failure, printable */
+	bool final_seen;           /* private: a final state came, so no operation may */
+	uint64_t operations;       /* relayed so far */
+	uint8_t ca[RECORD_CA_MAX]; /* PEM of the run's authority, as it came; for a file, never read here */
+	size_t ca_len;             /* 0: none came */
+	char problem[300];         /* of the failure, printable */
 };
 void relay_init(struct relay *r, int fd, const void *config, size_t len) __attribute__((nonnull(1)));
 /* Sends what is due to the twins and takes what has come while the outbox has room.  Returns records taken, or -errno with

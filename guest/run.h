@@ -77,7 +77,7 @@ struct run {
 	struct services services;
 	struct relay relay;
 	pid_t workflow, twins; /* 0 none or reaped */
-	bool spawned;
+	bool spawned, authority_written;
 	char twins_end[32]; /* "signal 9", "status 1"; "" lives, or ended well */
 	struct reaper reaper;
 	struct tail output, errors; /* stdout, stderr */
@@ -120,6 +120,8 @@ struct arm_enter {
 int arm_enter(void *arg) __attribute__((nonnull));
 /* Sends FIREWALL of a phase; failure NULL none. */
 void arm_report(struct run *r, unsigned phase, const struct fw_failure *failure) __attribute__((nonnull(1)));
+/* Writes the authority's certificate once the twins have sent it.  0, or -1 after run_fail. */
+int arm_authority(struct run *r) __attribute__((nonnull));
 /* Starts the workflow; a failed start is an outcome, not a failure of the guest. */
 void arm_spawn(struct run *r) __attribute__((nonnull));
 

@@ -104,6 +104,14 @@ services_write_names(struct services *s, const struct plan_policy *p)
 	return r < 0 ? fail(s, r, "/etc/resolv.conf cannot be written") : 0;
 }
 
+int
+services_write_authority(struct services *s, const void *pem, size_t len)
+{
+	int r = replace(PLAN_CA_FILE, pem, len);
+
+	return r < 0 ? fail(s, r, PLAN_CA_FILE " cannot be written") : 0;
+}
+
 static int
 listen_one(const struct plan_service *v)
 {

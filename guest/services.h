@@ -18,6 +18,9 @@ struct services {
 };
 /* /etc/hosts and /etc/resolv.conf.  0 or -errno with s->problem; -EPERM for a name that has no place in a hosts file. */
 int services_write_names(struct services *s, const struct plan_policy *p) __attribute__((warn_unused_result, nonnull));
+/* The run's authority, unread, as PLAN_CA_FILE: the workflow may read it and not write it.  0 or -errno with s->problem. */
+int services_write_authority(struct services *s, const void *pem, size_t len)
+	__attribute__((warn_unused_result, nonnull));
 /* Listeners, and in a sandbox the DNS stub's socket, in the present network namespace.  0 or -errno with s->problem. */
 int services_listen(struct services *s, const struct plan_policy *p) __attribute__((warn_unused_result, nonnull));
 /* Forks the twins with the listeners and one end of a pair of sockets.  Returns the process and sets *records, the monitor's

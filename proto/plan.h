@@ -37,6 +37,8 @@ enum plan_flag {
 	PLAN_WRITE_HOSTS = 1,   /* the guest writes /etc/hosts (else the backend gave the names) */
 	PLAN_EXIT_ON_CLOSE = 2, /* live stream: end of input ends the run */
 };
+/* Where the guest puts the certificate of the authority that signed for services with TLS; NODE_EXTRA_CA_CERTS names it. */
+#define PLAN_CA_FILE "/etc/agenttwin-ca.pem"
 struct plan_service {
 	uint16_t port;
 	uint8_t address[4]; /* 127.64.0.k; on local 127.0.0.1 */

@@ -72,6 +72,11 @@ check_taken(const struct relay *before, const uint8_t *packet, size_t len)
 		must(before->phase != RELAY_SERVING);
 		must(before->open_type || packet[2] == (before->phase == RELAY_STARTING ? 1 : 2));
 		break;
+	case RECORD_CA:
+		must(before->phase == RELAY_STARTING && before->ca_len == 0 && packet[1] == 0);
+		must(len > 2 && len - 2 <= RECORD_CA_MAX && relay.ca_len == len - 2);
+		must(memcmp(relay.ca, packet + 2, len - 2) == 0);
+		break;
 	case RECORD_LOG:
 	case RECORD_TRUNCATED:
 		must(!(packet[1] & RECORD_MORE));
@@ -79,6 +84,7 @@ check_taken(const struct relay *before, const uint8_t *packet, size_t len)
 	default:
 		abort(); /* RECORD_FAILED never succeeds, anything else is unknown */
 	}
+	must(packet[0] == RECORD_CA || relay.ca_len == before->ca_len);
 	must(packet[0] == RECORD_OP || relay.operations == before->operations);
 	check_frame(packet, len);
 	return true;
