@@ -141,12 +141,6 @@ put_params(const struct route *route, struct request *q)
 	return path != NULL && object_put(q->json, "path", path) ? 0 : -ENOMEM;
 }
 
-/* How near a route is that did not match: the guard last, then the method, then each segment. */
-struct nearness {
-	size_t points;
-	const struct route *route;
-};
-
 static void
 describe(const struct route *route, const struct request *q, char *out, size_t size)
 {
@@ -164,44 +158,69 @@ describe(const struct route *route, const struct request *q, char *out, size_t s
 			 route->method != NULL ? route->method
 			 : route_has_id(route) ? "GET, PUT, PATCH or DELETE"
 					       : "GET or POST");
+	else if (conditions_held(route->conditions, route->conditions_len, q) < route->conditions_len)
+		conditions_describe(route->conditions, route->conditions_len, q, out, size);
 	else
 		snprintf(out, size, "the guard does not hold: %.200s", route->when_text);
 }
 
-/* see answer.h */
-int
-route_find(struct service *s, struct request *q, struct eval *e, struct answer *a)
+/* How near a route is that did not match, in the order in which it is compared: a segment, then the method, then what it
+ * wants besides, then the guard. */
+static size_t
+nearness(const struct route *route, const struct request *q)
+{
+	size_t at = first_difference(route, q), n;
+	bool method = is_method(route, q);
+
+	if (at != SIZE_MAX)
+		return 2 * at + (method ? 1 : 0);
+	n = 2 * REQUEST_SEGMENTS_MAX + 2; /* all segments: more than any partial hit can have */
+	return method ? n + 1 + conditions_held(route->conditions, route->conditions_len, q) : n;
+}
+
+static void
+find_nearest(const struct service *s, const struct request *q, struct answer *a)
 {
 	size_t best = 0;
-	int r;
 
 	for (size_t i = 0; i < s->routes_len; i++) {
-		const struct route *route = &s->routes[i];
-		size_t at = first_difference(route, q), points;
-		bool method = is_method(route, q);
+		size_t points = nearness(&s->routes[i], q);
 
-		if (at == SIZE_MAX && method) {
-			if ((r = put_params(route, q)) < 0)
-				return r;
-			if (!route->has_when || eval_is_true(e, &route->when)) {
-				a->route = route;
-				a->nearest = NULL;
-				a->difference[0] = '\0';
-				return e->r;
-			}
-			if (e->r != 0)
-				return e->r;
-		}
-		/* all segments: 2 more than any partial hit can have */
-		points = at == SIZE_MAX ? 2 * REQUEST_SEGMENTS_MAX + (method ? 3 : 2) : 2 * at + (method ? 1 : 0);
-		if (a->nearest == NULL || points > best) {
-			a->nearest = route;
-			best = points;
-		}
+		if (a->nearest != NULL && points <= best)
+			continue;
+		a->nearest = &s->routes[i];
+		best = points;
 	}
 	if (a->nearest != NULL)
 		describe(a->nearest, q, a->difference, sizeof(a->difference));
 	else
 		snprintf(a->difference, sizeof(a->difference), "the service has no routes");
+}
+
+/* see answer.h.  Only routes of the right length and method are looked at closer. */
+int
+route_find(struct service *s, struct request *q, struct eval *e, struct answer *a)
+{
+	struct digest digest;
+	int r;
+
+	digest.filled = false;
+	for (size_t i = 0; i < s->routes_len; i++) {
+		const struct route *route = &s->routes[i];
+
+		if (route->segments_len != q->segments_len || !is_method(route, q) ||
+		    first_difference(route, q) != SIZE_MAX ||
+		    !conditions_hold(route->conditions, route->conditions_len, q, &digest))
+			continue;
+		if ((r = put_params(route, q)) < 0)
+			return r;
+		if (!route->has_when || eval_is_true(e, &route->when)) {
+			a->route = route;
+			return e->r;
+		}
+		if (e->r != 0)
+			return e->r;
+	}
+	find_nearest(s, q, a);
 	return object_put(q->json, "path", cJSON_CreateObject()) ? 0 : -ENOMEM;
 }

@@ -361,12 +361,14 @@ read_match(struct reading *g, const struct cJSON *json, struct route *route)
 
 	if (match == NULL)
 		return reading_fail(g, -EPROTO, "a route needs \"match\"");
-	if ((r = reading_check_keys(g, match, "method path")) < 0 || (r = read_string(g, match, "path", &path)) < 0)
+	if ((r = reading_check_keys(g, match, "method path query headers body")) < 0 ||
+	    (r = read_string(g, match, "path", &path)) < 0)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(match, "method") != NULL &&
 	    (r = read_string(g, match, "method", &route->method)) < 0)
 		return r;
-	if ((r = read_path(g, path, false, route)) < 0)
+	if ((r = read_path(g, path, false, route)) < 0 ||
+	    (r = conditions_read(g, match, &route->conditions, &route->conditions_len)) < 0)
 		return r;
 	g->pointer.len = len;
 	return 0;

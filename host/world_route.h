@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * world_route.h - one route while it is read.  Only for world_routes.c and world_effects.c. */
+ * world_route.h - one route while it is read.  Only for world_routes.c, world_match.c and world_effects.c. */
 #ifndef HOST_WORLD_ROUTE_H
 #define HOST_WORLD_ROUTE_H
 #include "host/world_read.h"
@@ -17,5 +17,9 @@ struct route {
 int world_read_collection(struct wr *c, const struct cJSON *v, void *arg); /* the name of a collection of the service */
 int world_read_guard(struct wr *c, const struct cJSON *v, void *arg);      /* an expression */
 int world_read_reply(struct wr *c, const struct cJSON *v, void *arg);
+/* Parts of match (world_match.c). */
+int world_read_match_query(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_match_headers(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_match_body(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_effects(struct wr *c, const struct cJSON *v, void *arg); /* the array `do` */
 #endif

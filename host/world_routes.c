@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/json.h"
 #include "host/world_route.h"
 
 #define ROUTES_MAX 1000u
@@ -94,9 +95,9 @@ read_match(struct wr *c, const struct cJSON *v, void *arg)
 	static const struct wr_key keys[] = {
 		{ "method", read_method, WR_REQUIRED, "\"method\": \"GET\"" },
 		{ "path", read_path, WR_REQUIRED, "\"path\": \"/charges/{id}\"" },
-		{ "query", NULL, WR_LATER, NULL },
-		{ "headers", NULL, WR_LATER, NULL },
-		{ "body", NULL, WR_LATER, NULL },
+		{ "query", world_read_match_query, 0, NULL },
+		{ "headers", world_read_match_headers, 0, NULL },
+		{ "body", world_read_match_body, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 
@@ -215,6 +216,23 @@ is_same_path(const char *a, const char *b)
 	return *a == *b;
 }
 
+/* What the earlier route wants besides method and path the later one wants too, in the same words. */
+static bool
+wants_no_more(const struct cJSON *earlier, const struct cJSON *later)
+{
+	static const char *const parts[] = { "query", "headers", "body" };
+	const struct cJSON *a, *b;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		a = cJSON_GetObjectItemCaseSensitive(earlier, parts[i]);
+		b = cJSON_GetObjectItemCaseSensitive(later, parts[i]);
+		if (a && !(b && json_equal(a, b)))
+			return false;
+	}
+	return true;
+}
+
 static int
 check_reachable(struct wr *c, const struct route *t)
 {
@@ -225,11 +243,12 @@ check_reachable(struct wr *c, const struct route *t)
 		match = cJSON_GetObjectItemCaseSensitive(other, "match");
 		if (!match || cJSON_GetObjectItemCaseSensitive(other, "when") ||
 		    strcmp(cJSON_GetObjectItemCaseSensitive(match, "method")->valuestring, t->method) != 0 ||
-		    !is_same_path(cJSON_GetObjectItemCaseSensitive(match, "path")->valuestring, t->path))
+		    !is_same_path(cJSON_GetObjectItemCaseSensitive(match, "path")->valuestring, t->path) ||
+		    !wants_no_more(match, cJSON_GetObjectItemCaseSensitive(t->json, "match")))
 			continue;
 		r = wr_fail(c, -EPROTO, "this route is never reached: route \"%s\" takes every %s %s before it",
 			    cJSON_GetObjectItemCaseSensitive(other, "id")->valuestring, t->method, t->path);
-		diag_fix(c->d, "give the earlier route a \"when\", or take one of the two out");
+		diag_fix(c->d, "give the earlier route a \"when\" or something to match, or take one of the two out");
 		return r;
 	}
 	return 0;

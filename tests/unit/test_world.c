@@ -113,6 +113,7 @@ refused(struct parts p, int err, unsigned line, const char *pointer, const char 
 	{ \
 		.route = t \
 	}
+#define WANTS(m) ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"POST\",\"path\":\"/x\"," m "},\"reply\":{}}")
 #define MATCHED(t) ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"POST\",\"path\":\"/x/{id}\"}," t "}")
 #define DO(t) MATCHED("\"do\":[" t "]")
 #define WORKFLOW(t) \
@@ -215,8 +216,7 @@ test_files(void)
 static void
 test_services(void)
 {
-	refused(SERVICE("\"tls\": true"), -EOPNOTSUPP, 4, "/services/0/tls",
-		"key \"tls\" of a service is not supported by this version", "take it out");
+	refused(SERVICE("\"tls\": 1"), -EPROTO, 4, "/services/0/tls", "expected true or false", "write");
 	refused(SERVICE("\"prot\": 1"), -EPROTO, 4, "/services/0/prot", "unknown key \"prot\"",
 		"did you mean \"port\"?");
 	refused(SERVICE("\"port\": 0"), -EPROTO, 4, "/services/0/port", "from 1 to 65535", "write");
@@ -313,7 +313,31 @@ test_routes(void)
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/{a}/{a}\"},\"reply\":{}}"), -EPROTO, 6,
 		ROUTE0 "/match/path", "same name", "differently");
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{}},\"reply\":{}}"),
-		-EOPNOTSUPP, 6, ROUTE0 "/match/query", "not supported by this version", "take it out");
+		-EPROTO, 6, ROUTE0 "/match/query", "between 1 and 64", "\"*\"");
+	refused(WANTS("\"query\":{\"a\":null}"), -EPROTO, 6, ROUTE0 "/match/query/a", "expected a text", "\"*\"");
+	refused(WANTS("\"query\":{\"a\":{\"contains\":1}}"), -EPROTO, 6, ROUTE0 "/match/query/a", "found an object",
+		"matches");
+	refused(WANTS("\"query\":{\"a\":{\"matches\":\"(a\"}}"), -EPROTO, 6, ROUTE0 "/match/query/a/matches",
+		"parenthesis is not closed, at byte 3", "extended");
+	refused(WANTS("\"headers\":{\"a b\":1}"), -EPROTO, 6, ROUTE0 "/match/headers/a b", "HTTP header",
+		"x-request-id");
+	refused(WANTS("\"headers\":{\"x-a\":1,\"X-A\":2}"), -EPROTO, 6, ROUTE0 "/match/headers/X-A", "same header",
+		"keep one");
+	refused(WANTS("\"body\":{}"), -EPROTO, 6, ROUTE0 "/match/body", "neither", "\"form\"");
+	refused(WANTS("\"body\":{\"json\":1,\"form\":{\"a\":\"*\"}}"), -EPROTO, 6, ROUTE0 "/match/body",
+		"one of the two", "\"form\"");
+	refused(WANTS("\"body\":{\"json\":{\"a\":{\"not\":\"{{id}}\"}}}"), -EPROTO, 6, ROUTE0 "/match/body/json/a/not",
+		"template cannot", "\"when\"");
+	accepted(
+		"all forms of match",
+		WANTS("\"query\":{\"a\":\"*\",\"b\":[\"1\",2]},\"headers\":{\"X-A\":{\"not\":{\"matches\":\"^a{2}\"}}},"
+		      "\"body\":{\"json\":{\"a\":null,\"b\":{\"c\":[1,{\"d\":\"*\"}],\"e\":{\"contains\":{\"equals\":\"*\"}}}}}"));
+	accepted("two routes that want different things",
+		 ROUTE("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{\"a\":1}},\"reply\":{}},"
+		       "{\"id\":\"b\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"reply\":{}}"));
+	refused(ROUTE("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{\"a\":1}},\"reply\":{}},"
+		      "{\"id\":\"b\",\"match\":{\"method\":\"GET\",\"path\":\"/x\",\"query\":{\"a\":1}},\"reply\":{}}"),
+		-EPROTO, 6, "/services/0/routes/1", "never reached", "something to match");
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"DELETE\",\"path\":\"/x\"},\"resource\":\"rows\"}"),
 		-EPROTO, 6, ROUTE0, "none of list, get", "DELETE /x/{id}");
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"},\"resource\":\"rwos\"}"), -EPROTO,
