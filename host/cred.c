@@ -16,6 +16,7 @@
 #include "host/json.h"
 #include "host/world.h"
 #include "proto/frame.h"
+#include "proto/plan.h"
 
 #define GENERIC_PREFIX "at_test_"
 #define GENERIC_LEN 32u
@@ -386,6 +387,7 @@ static const char *const defaults[] = {
 /* The world cannot set these (world_env.c). */
 static const char *const fixed[] = { "HOME=/home/node", "USER=node", "LOGNAME=node", "TMPDIR=/tmp",
 				     "PATH=/opt/node/bin:/usr/local/bin:/usr/bin:/bin:/app/node_modules/.bin" };
+static const char authority[] = "NODE_EXTRA_CA_CERTS=" PLAN_CA_FILE; /* where a service has tls */
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool
@@ -410,12 +412,18 @@ cred_base_env(const struct world *w, const char *out[static CRED_BASE_MAX])
 {
 	size_t i, n = 0;
 
-	_Static_assert(LEN(defaults) + LEN(fixed) <= CRED_BASE_MAX, "all of them fit");
+	_Static_assert(LEN(defaults) + LEN(fixed) + 1 <= CRED_BASE_MAX, "all of them fit");
 	for (i = 0; i < LEN(defaults); i++)
 		if (!world_sets(w, defaults[i]))
 			out[n++] = defaults[i];
 	for (i = 0; i < LEN(fixed); i++)
 		out[n++] = fixed[i];
+	for (i = 0; i < w->services_len; i++) {
+		if (!w->services[i].tls)
+			continue;
+		out[n++] = authority;
+		break;
+	}
 	return n;
 }
 

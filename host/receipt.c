@@ -91,6 +91,23 @@ known(struct emit *e, const char *key, const char *s)
 	emit_text(e, key, s && *s ? s : NULL);
 }
 
+/* The digest of the authority that the twins made, from the initial state of a service with tls. */
+static void
+authority(struct emit *e, const struct receipt *r)
+{
+	const char *digest = NULL;
+	cJSON *doc = NULL;
+	size_t i;
+
+	for (i = 0; i < r->world->services_len && !doc; i++)
+		if (r->world->services[i].tls)
+			doc = evidence_state_doc(r->evidence, 0, i);
+	digest = json_get_text(doc, "ca_sha256");
+	known(e, "ca_sha256",
+	      digest && strlen(digest) == 64 && strspn(digest, "0123456789abcdef") == 64 ? digest : NULL);
+	cJSON_Delete(doc);
+}
+
 static void
 runtime_part(struct emit *e, const struct receipt *r)
 {
@@ -116,6 +133,7 @@ runtime_part(struct emit *e, const struct receipt *r)
 	known(e, "version", f->node_version);
 	known(e, "sha256", f->node_sha256);
 	emit_close(e);
+	authority(e, r);
 	emit_open(e, "limits", '{');
 	emit_open(e, "asked", '{');
 	emit_u64(e, "memory_bytes", r->limits->memory_bytes);

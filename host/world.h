@@ -20,9 +20,10 @@ struct world_service {
 	const char *name;          /* borrowed from doc, like all strings here */
 	const struct cJSON *json;  /* the service object */
 	const struct cJSON *hosts; /* array of strings */
+	bool tls;
 	uint16_t port;
 	uint8_t address[4]; /* 127.64.0.(k+1) */
-	char url[300];      /* http://FIRST_HOST[:PORT], or http://127.0.0.1:PORT on local */
+	char url[300];      /* http[s]://FIRST_HOST[:PORT], or http://127.0.0.1:PORT on local */
 };
 enum check_kind { CHECK_EXIT, CHECK_STDOUT, CHECK_STDERR, CHECK_CALLS, CHECK_NEVER, CHECK_STATE, CHECK_NO_EGRESS };
 struct world_check {
@@ -56,7 +57,7 @@ int world_load(const char *where, struct world *out, struct diag *d) __attribute
 void world_wipe(struct world *w) __attribute__((nonnull));
 /* Fills *d's file, pointer, line and column for a JSON Pointer in w's text. */
 void world_place(const struct world *w, const char *pointer, bool key, struct diag *d) __attribute__((nonnull));
-/* What must not be asked of the local backend: the no-egress check, explicit ports.  0, or -EOPNOTSUPP with *d filled.
+/* What must not be asked of the local backend: the no-egress check, explicit ports, tls.  0, or -EOPNOTSUPP with *d filled.
  * Warns on stderr about a variable that hard-codes a service's host name, which nothing resolves there. */
 int world_check_local(const struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
 /* Services on 127.0.0.1 at these ports (one a service), for the local backend.  Before cred_make. */

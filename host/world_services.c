@@ -214,6 +214,14 @@ read_port(struct wr *c, const struct cJSON *v, void *arg)
 }
 
 static int
+read_tls(struct wr *c, const struct cJSON *v, void *arg)
+{
+	struct world_service *s = arg;
+
+	return wr_bool(c, v, &s->tls);
+}
+
+static int
 read_scheme(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const char *const schemes[] = { "bearer", "basic", "header", NULL };
@@ -423,7 +431,7 @@ static const struct wr_key service_keys[] = {
 	{ "state", read_state, 0, NULL },
 	{ "routes", NULL, 0, NULL },
 	{ "unmatched", read_unmatched, 0, NULL },
-	{ "tls", NULL, WR_LATER, NULL },
+	{ "tls", read_tls, 0, NULL },
 	{ "profile", world_read_profile, 0, NULL },
 	{ "variables", world_read_variables, 0, NULL },
 	{ "idempotency", NULL, WR_LATER, NULL },
@@ -444,13 +452,13 @@ read_service(struct wr *c, const struct cJSON *v, void *arg)
 {
 	struct world_service *s = &c->w->services[c->w->services_len];
 	const struct cJSON *kind;
+	uint16_t usual;
 	size_t mark;
 	int r = 0;
 
 	(void)arg;
 	memset(s, 0, sizeof(*s));
 	s->json = v;
-	s->port = 80;
 	/* The kind first: the keys of another kind would only be a stranger message. */
 	kind = cJSON_GetObjectItemCaseSensitive(v, "kind");
 	if (kind) {
@@ -467,10 +475,15 @@ read_service(struct wr *c, const struct cJSON *v, void *arg)
 	s->address[0] = 127;
 	s->address[1] = 64;
 	s->address[3] = (uint8_t)(c->w->services_len + 1);
-	if (s->port == 80)
-		(void)snprintf(s->url, sizeof(s->url), "http://%s", s->hosts->child->valuestring);
+	usual = s->tls ? 443 : 80;
+	if (s->port == 0)
+		s->port = usual;
+	if (s->port == usual)
+		(void)snprintf(s->url, sizeof(s->url), "%s://%s", s->tls ? "https" : "http",
+			       s->hosts->child->valuestring);
 	else
-		(void)snprintf(s->url, sizeof(s->url), "http://%s:%u", s->hosts->child->valuestring, s->port);
+		(void)snprintf(s->url, sizeof(s->url), "%s://%s:%u", s->tls ? "https" : "http",
+			       s->hosts->child->valuestring, s->port);
 	c->w->services_len++;
 	return 0;
 }
@@ -520,6 +533,16 @@ world_check_local(const struct world *w, struct diag *d)
 		diag_set(d, -EOPNOTSUPP,
 			 "no-egress cannot be judged on local: nothing there keeps the workflow from the network");
 		diag_fix(d, "use another runtime (--runtime namespace), or take the check out");
+		return -EOPNOTSUPP;
+	}
+	for (i = 0; i < w->services_len; i++) {
+		if (!w->services[i].tls)
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/services/%zu/tls", i);
+		world_place(w, pointer, true, d);
+		diag_set(d, -EOPNOTSUPP,
+			 "TLS cannot be had on local: it needs the service's host name, which nothing resolves there");
+		diag_fix(d, "use another runtime (--runtime namespace), or take \"tls\" out");
 		return -EOPNOTSUPP;
 	}
 	for (i = 0; i < w->services_len; i++) {

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/cred.h"
 #include "host/diag.h"
 #include "tests/lib/tap.h"
 
@@ -213,9 +214,58 @@ test_files(void)
 	refused(TOP("\"keep\": [\"node_modules/**\"]"), -EPROTO, 2, "/keep/0", "not patterns", "file's path");
 }
 
+static bool
+names_authority(const struct world *w)
+{
+	const char *env[CRED_BASE_MAX];
+	size_t n = cred_base_env(w, env);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(env[i], "NODE_EXTRA_CA_CERTS=/etc/agenttwin-ca.pem") == 0)
+			return true;
+	return false;
+}
+
+static void
+test_tls(void)
+{
+	static const struct {
+		const char *members, *url;
+		unsigned port;
+		bool tls;
+	} good[] = {
+		{ "\"tls\": true,", "https://pay.internal", 443, true },
+		{ "\"tls\": false,", "http://pay.internal", 80, false },
+		{ "\"tls\": true, \"port\": 8443,", "https://pay.internal:8443", 8443, true },
+		{ "\"tls\": true, \"port\": 80,", "https://pay.internal:80", 80, true },
+		{ "\"port\": 443,", "http://pay.internal:443", 443, false },
+	};
+	char text[4096];
+	struct world w;
+	struct diag d;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct parts p = { .service = good[i].members };
+
+		compose(&p, text, sizeof(text));
+		put("t.world.json", text, strlen(text));
+		if (!ok(world_load(path, &w, &d) == 0, "accepted: %s", good[i].members))
+			continue;
+		is_str(w.services[0].url, good[i].url, "its url");
+		is_int(w.services[0].port, good[i].port, "its port");
+		ok(names_authority(&w) == good[i].tls, "NODE_EXTRA_CA_CERTS only with tls");
+		if (good[i].tls)
+			ok(world_check_local(&w, &d) == -EOPNOTSUPP && strcmp(d.pointer, "/services/0/tls") == 0 &&
+				   strstr(d.problem, "TLS cannot be had on local") && d.fix[0],
+			   "refused on local");
+		world_wipe(&w);
+	}
+}
+
 static void
 test_services(void)
 {
+	test_tls();
 	refused(SERVICE("\"tls\": 1"), -EPROTO, 4, "/services/0/tls", "expected true or false", "write");
 	refused(SERVICE("\"prot\": 1"), -EPROTO, 4, "/services/0/prot", "unknown key \"prot\"",
 		"did you mean \"port\"?");
