@@ -156,7 +156,8 @@ filters_build(struct run *r)
 	/* Sockets with names may be opened only where a mount namespace hides the paths of others. */
 	r->af_unix = r->room.exists && r->unix_is_clean;
 	if (filter_build(&r->filter, FILTER_WORKFLOW, filter_arch_native(), r->af_unix) == 0 &&
-	    filter_build(&r->filter_twins, FILTER_TWINS, filter_arch_native(), false) == 0)
+	    filter_build(&r->filter_twins, FILTER_TWINS, filter_arch_native(), (r->policy.flags & PLAN_DRIVEN) != 0) ==
+		    0)
 		return 0;
 	run_fail(r, END_FIREWALL, "filter", ENOSPC, "a syscall filter does not fit");
 	return -1;
@@ -237,6 +238,8 @@ arm_services(struct run *r)
 	r->twins = twins;
 	r->reaper.keep = twins;
 	relay_init(&r->relay, records, r->twins_buf + 1, r->twins_len - 1);
+	r->relay.driven = (r->policy.flags & PLAN_DRIVEN) != 0;
+	r->relay.wants_ready = (r->policy.flags & PLAN_READY) != 0;
 	e = output_open(r);
 	if (e < 0) {
 		run_fail(r, END_FAILED, "output", -e, "the files for the workflow's output cannot be made");
@@ -347,4 +350,5 @@ arm_spawn(struct run *r)
 		spawn_failed(r, &f);
 	else
 		r->phase = RUN_RUNNING;
+	relay_started(&r->relay);
 }

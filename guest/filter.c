@@ -183,8 +183,37 @@ emit_prlimit(struct filter_program *p)
 	ret(p, SECCOMP_RET_ALLOW);
 }
 
+/* TCP over IPv4 and IPv6, nothing else.  Where nobody is to be called the twins' list does not have the call. */
 static void
-emit_rule(struct filter_program *p, enum filter_rule rule, bool allow_unix)
+emit_stream(struct filter_program *p, bool allow)
+{
+	static const uint32_t families[] = { 2, 10 };
+
+	if (!allow) {
+		ret(p, SECCOMP_RET_KILL_PROCESS);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned family, type;
+
+		load(p, LOW(0));
+		family = open_block(p, families[i]);
+		load(p, LOW(1));
+		mask(p, TYPE_MASK);
+		type = open_block(p, 1);
+		load(p, LOW(2));
+		ret_if(p, 0, SECCOMP_RET_ALLOW);
+		ret_if(p, 6, SECCOMP_RET_ALLOW);
+		ret(p, SECCOMP_RET_KILL_PROCESS);
+		close_block(p, type);
+		ret(p, SECCOMP_RET_KILL_PROCESS);
+		close_block(p, family);
+	}
+	ret(p, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void
+emit_rule(struct filter_program *p, enum filter_rule rule, bool allow)
 {
 	switch (rule) {
 	case RULE_EPERM:
@@ -197,10 +226,10 @@ emit_rule(struct filter_program *p, enum filter_rule rule, bool allow_unix)
 		ret(p, SECCOMP_RET_ALLOW);
 		break;
 	case RULE_SOCKET:
-		emit_socket(p, allow_unix);
+		emit_socket(p, allow);
 		break;
 	case RULE_SOCKETPAIR:
-		emit_socketpair(p, allow_unix);
+		emit_socketpair(p, allow);
 		break;
 	case RULE_CLONE:
 		load(p, LOW(0));
@@ -229,6 +258,12 @@ emit_rule(struct filter_program *p, enum filter_rule rule, bool allow_unix)
 	case RULE_MKNODAT:
 		emit_mknod(p, 2);
 		break;
+	case RULE_STREAM:
+		emit_stream(p, allow);
+		break;
+	case RULE_CALLER:
+		ret(p, allow ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS);
+		break;
 	case RULE_NO_EXEC:
 		load(p, LOW(2));
 		mask(p, PROT_EXEC_BIT);
@@ -239,7 +274,7 @@ emit_rule(struct filter_program *p, enum filter_rule rule, bool allow_unix)
 }
 
 int
-filter_build(struct filter_program *p, enum filter_kind kind, enum filter_arch arch, bool allow_unix)
+filter_build(struct filter_program *p, enum filter_kind kind, enum filter_arch arch, bool allow)
 {
 	const struct filter_call *c = kind == FILTER_WORKFLOW ? filter_workflow_calls : filter_twins_calls;
 
@@ -263,7 +298,7 @@ filter_build(struct filter_program *p, enum filter_kind kind, enum filter_arch a
 		if (c->number[arch] < 0)
 			continue;
 		block = open_block(p, (uint32_t)c->number[arch]);
-		emit_rule(p, (enum filter_rule)c->rule, allow_unix);
+		emit_rule(p, (enum filter_rule)c->rule, allow);
 		close_block(p, block);
 	}
 	ret(p, kind == FILTER_WORKFLOW ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS);

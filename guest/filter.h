@@ -39,6 +39,8 @@ enum filter_rule {
 	RULE_MKNOD,
 	RULE_MKNODAT,
 	RULE_NO_EXEC, /* mmap, mprotect: never executable */
+	RULE_STREAM,  /* socket of the twins: TCP, and only where they have somebody to call */
+	RULE_CALLER,  /* what goes with it */
 };
 struct filter_call {
 	const char *name;
@@ -50,9 +52,9 @@ extern const struct filter_call filter_workflow_calls[], filter_twins_calls[]; /
 #define FILTER_NEWEST 469
 
 enum filter_arch filter_arch_native(void);
-/* Assembles.  allow_unix: the workflow may open AF_UNIX sockets (only where a mount namespace hides foreign paths).  0, or
- * -ENOSPC. */
-int filter_build(struct filter_program *p, enum filter_kind kind, enum filter_arch arch, bool allow_unix)
+/* Assembles.  allow: the workflow may open AF_UNIX sockets (only where a mount namespace hides foreign paths); the twins may
+ * open TCP connections (only where the world has them call the workflow).  0, or -ENOSPC. */
+int filter_build(struct filter_program *p, enum filter_kind kind, enum filter_arch arch, bool allow)
 	__attribute__((warn_unused_result, nonnull));
 /* Installs it for this process, its threads and children for good.  no_new_privs must be set before. */
 int filter_install(const struct filter_program *p) __attribute__((warn_unused_result, nonnull));

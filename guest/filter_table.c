@@ -103,6 +103,9 @@ const struct filter_call filter_twins_calls[] = {
 	{ "accept", { 43, 202 }, RULE_ALLOW },
 	{ "accept4", { 288, 242 }, RULE_ALLOW },
 	{ "shutdown", { 48, 210 }, RULE_ALLOW },
+	/* Webhooks, triggers, and whether the workflow listens. */
+	{ "socket", { 41, 198 }, RULE_STREAM },
+	{ "connect", { 42, 203 }, RULE_CALLER },
 	{ "getsockname", { 51, 204 }, RULE_ALLOW },
 	{ "getpeername", { 52, 205 }, RULE_ALLOW },
 	{ "setsockopt", { 54, 208 }, RULE_ALLOW },

@@ -28,23 +28,37 @@ truncated(struct run *r, enum truncated_what what, uint64_t kept, uint64_t lost)
 	(void)outbox_put(&r->outbox, FRAME_TRUNCATED, 0, w.at, w.len);
 }
 
+static bool
+shows_twins(const struct run *r, const struct tail *t)
+{
+	return t == &r->output && (r->policy.flags & PLAN_READY_LINE) && !r->ready && r->phase == RUN_RUNNING &&
+	       !r->failed;
+}
+
 /* One stream.  True when there is nothing more to send of it. */
 static bool
 send_stream(struct run *r, struct tail *t, uint8_t type)
 {
-	static uint8_t buf[TAIL_CHUNK];
+	static uint8_t buf[TAIL_CHUNK], twins_buf[TAIL_CHUNK];
 	int n;
 
-	/* Bounded: a workflow may write as fast as the host reads, and the deadline must be looked at. */
+	/* Bounded: a workflow may write as fast as the host reads, and the deadline must be looked at.  While the twins look for
+	 * the line that says "ready" they see each byte, so what they have not taken yet is waited for. */
 	for (int i = 0; i < CHUNKS_A_CALL && outbox_has_room(&r->outbox); i++) {
-		n = tail_read(t, buf);
+		bool shown = shows_twins(r, t);
+
+		if (shown && r->relay.output_len > 0)
+			return false;
+		n = tail_read(t, shown ? twins_buf : buf);
 		if (n < 0) {
 			run_fail(r, END_FAILED, "output", -n, "the workflow's output cannot be read");
 			return true;
 		}
 		if (n == 0)
 			return true;
-		(void)outbox_put(&r->outbox, type, 0, buf, (size_t)n);
+		(void)outbox_put(&r->outbox, type, 0, shown ? twins_buf : buf, (size_t)n);
+		if (shown)
+			relay_output(&r->relay, twins_buf, (size_t)n);
 		(void)outbox_flush(&r->outbox);
 	}
 	return r->outbox.error != 0;

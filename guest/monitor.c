@@ -271,11 +271,38 @@ step_drain(struct run *r)
 }
 
 static void
+ready(struct run *r)
+{
+	r->ready = true;
+	(void)outbox_put(&r->outbox, FRAME_READY, 0, NULL, 0);
+}
+
+/* What the twins asked for, as far as the relay let it pass. */
+static void
+take_wishes(struct run *r)
+{
+	if (r->relay.ready && !r->ready)
+		ready(r);
+	for (int n = 1; r->relay.signals != 0 && n < 32; n++)
+		if (r->relay.signals & 1u << n)
+			(void)kill(-r->workflow, n); /* its session's first group, like the SIGTERM of the end */
+	r->relay.signals = 0;
+	if (r->relay.end)
+		run_stop(r, ENDED_WORLD, false);
+}
+
+static void
 step_running(struct run *r)
 {
 	const struct plan_policy *p = &r->policy;
 
-	if (tail_is_over(&r->output) || tail_is_over(&r->errors))
+	if (r->workflow > 0)
+		take_wishes(r);
+	if (r->phase != RUN_RUNNING)
+		return;
+	if (!r->ready && r->now - r->spawned_ms >= p->start_ms)
+		run_stop(r, ENDED_START_DEADLINE, false);
+	else if (tail_is_over(&r->output) || tail_is_over(&r->errors))
 		run_stop(r, ENDED_OUTPUT_LIMIT, true);
 	else if (p->run_ms && r->now - r->spawned_ms >= p->run_ms)
 		run_stop(r, ENDED_RUN_DEADLINE, false);
@@ -299,7 +326,8 @@ static void
 step_start(struct run *r)
 {
 	if (r->started) {
-		(void)outbox_put(&r->outbox, FRAME_READY, 0, NULL, 0);
+		if (!(r->policy.flags & PLAN_READY))
+			ready(r);
 		arm_spawn(r);
 	} else if (r->now >= r->phase_deadline) {
 		run_stop(r, ENDED_START_DEADLINE, true);

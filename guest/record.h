@@ -17,8 +17,10 @@
 
 enum record_type {
 	/* monitor to twins */
-	RECORD_CONFIG = 1, /* the TWINS JSON; once, first */
-	RECORD_FINISH = 2, /* the workflow is dead: send final state, then RECORD_DONE, then exit 0 */
+	RECORD_CONFIG = 1,  /* the TWINS JSON; once, first */
+	RECORD_FINISH = 2,  /* the workflow is dead: send final state, then RECORD_DONE, then exit 0 */
+	RECORD_STARTED = 3, /* empty: the workflow runs; once, of a driven one (PLAN_DRIVEN) */
+	RECORD_OUTPUT = 4,  /* bytes of its stdout, in order, until RECORD_READY came (PLAN_READY_LINE) */
 	/* twins to monitor */
 	RECORD_SERVING = 10, /* empty: configuration accepted, initial state sent, listeners served; once */
 	RECORD_STATE =
@@ -29,5 +31,10 @@ enum record_type {
 	RECORD_DONE = 15,      /* empty: after the last STATE(final); once, last */
 	RECORD_FAILED = 16,    /* text: the twins cannot go on; last */
 	RECORD_CA = 17,        /* PEM of the run's authority, at most RECORD_CA_MAX bytes; once, before SERVING */
+	RECORD_READY = 18,     /* empty: the workflow is ready (PLAN_READY); once, after RECORD_STARTED */
+	RECORD_SIGNAL = 19,    /* u8 number out of RECORD_SIGNALS: to be sent to the workflow (PLAN_DRIVEN) */
+	RECORD_END = 20,       /* empty: the workflow is to be ended, as the world says (PLAN_DRIVEN); once */
 };
+/* Numbers that RECORD_SIGNAL may have: HUP, INT, USR1, USR2, TERM, CONT, WINCH. */
+#define RECORD_SIGNALS "\1\2\12\14\17\22\34"
 #endif

@@ -32,6 +32,10 @@ static const struct row {
 	{ RECORD_DONE, 0, IN(RELAY_FINISHING), false, 0, 0 },
 	{ RECORD_CA, 0, IN(RELAY_STARTING), false, 1, RECORD_CA_MAX },
 	{ RECORD_FAILED, 0, IN(RELAY_STARTING) | IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 0, 4096 },
+	/* they may be on their way when the workflow ends by itself */
+	{ RECORD_READY, 0, IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 0, 0 },
+	{ RECORD_SIGNAL, 0, IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 1, 1 },
+	{ RECORD_END, 0, IN(RELAY_SERVING) | IN(RELAY_FINISHING), false, 0, 0 },
 };
 
 void
@@ -54,10 +58,24 @@ relay_finish(struct relay *r)
 	r->finish_wanted = true;
 }
 
+void
+relay_started(struct relay *r)
+{
+	r->started_wanted = r->driven;
+}
+
+void
+relay_output(struct relay *r, const uint8_t *data, size_t len)
+{
+	r->output = data;
+	r->output_len = len;
+}
+
 bool
 relay_wants_write(const struct relay *r)
 {
-	return r->fd >= 0 && (!r->config_sent || (r->finish_wanted && !r->finish_sent));
+	return r->fd >= 0 && (!r->config_sent || (r->started_wanted && !r->started_sent) || r->output_len > 0 ||
+			      (r->finish_wanted && !r->finish_sent));
 }
 
 static int
@@ -103,6 +121,19 @@ send_due(struct relay *r)
 			r->config_sent = !more;
 		}
 	}
+	if (n > 0 && r->started_wanted && !r->started_sent) {
+		n = send_packet(r, RECORD_STARTED, 0, "", 0);
+		r->started_sent = n > 0;
+	}
+	while (n > 0 && r->output_len > 0) {
+		size_t len = r->output_len < RECORD_CHUNK ? r->output_len : RECORD_CHUNK;
+
+		n = send_packet(r, RECORD_OUTPUT, 0, r->output, len);
+		if (n > 0) {
+			r->output += len;
+			r->output_len -= len;
+		}
+	}
 	if (n > 0 && r->finish_wanted && !r->finish_sent) {
 		n = send_packet(r, RECORD_FINISH, 0, "", 0);
 		if (n > 0) {
@@ -123,6 +154,24 @@ failed(struct relay *r, const uint8_t *body, size_t len)
 		r->problem[i] = body[i] >= 0x20 && body[i] < 0x7f ? (char)body[i] : '?';
 	r->problem[n] = '\0';
 	return fail(r, -ECANCELED, "the twins cannot go on");
+}
+
+/* What they ask of the monitor: allowed by the plan, once the workflow runs, and each but a signal only once.  0 or -errno. */
+static int
+take_wish(struct relay *r, uint8_t type, const uint8_t *body)
+{
+	if (!r->driven || !r->started_sent || (type == RECORD_READY && (!r->wants_ready || r->ready)) ||
+	    (type == RECORD_END && r->end))
+		return fail(r, -EPROTO, "the twins asked for what this world does not have, or twice");
+	if (type == RECORD_SIGNAL && memchr(RECORD_SIGNALS, body[0], sizeof(RECORD_SIGNALS) - 1) == NULL)
+		return fail(r, -EPROTO, "the twins asked for a signal that may not be sent");
+	if (type == RECORD_READY)
+		r->ready = true;
+	else if (type == RECORD_END)
+		r->end = true;
+	else
+		r->signals |= 1u << body[0];
+	return 0;
 }
 
 /* Rules that the table cannot say: a record is one piece, a state has the phase's number, no operation follows a final state. */
@@ -176,6 +225,8 @@ relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
 		r->phase = RELAY_DONE;
 	else if (row->type == RECORD_FAILED)
 		return failed(r, body, len);
+	else if (row->type == RECORD_READY || row->type == RECORD_SIGNAL || row->type == RECORD_END)
+		return take_wish(r, row->type, body);
 	else if (row->type == RECORD_CA) {
 		memcpy(r->ca, body, len);
 		r->ca_len = len;

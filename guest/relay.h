@@ -24,7 +24,14 @@ struct relay {
 	uint64_t operations;       /* relayed so far */
 	uint8_t ca[RECORD_CA_MAX]; /* PEM of the run's authority, as it came; for a file, never read here */
 	size_t ca_len;             /* 0: none came */
-	char problem[300];         /* of the failure, printable */
+	/* of a driven workflow */
+	bool driven, wants_ready; /* what the plan allows: PLAN_DRIVEN, PLAN_READY */
+	bool started_wanted, started_sent;
+	bool ready, end;       /* they said so */
+	uint32_t signals;      /* bit n: signal n is to be sent; the monitor clears it */
+	const uint8_t *output; /* borrowed: stdout that they are still to see */
+	size_t output_len;
+	char problem[300]; /* of the failure, printable */
 };
 void relay_init(struct relay *r, int fd, const void *config, size_t len) __attribute__((nonnull(1)));
 /* Sends what is due to the twins and takes what has come while the outbox has room.  Returns records taken, or -errno with
@@ -34,6 +41,10 @@ int relay_pump(struct relay *r, struct outbox *o) __attribute__((warn_unused_res
 int relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t len)
 	__attribute__((warn_unused_result, nonnull));
 bool relay_wants_write(const struct relay *r) __attribute__((nonnull));
+/* The workflow runs: tell the twins. */
+void relay_started(struct relay *r) __attribute__((nonnull));
+/* Bytes of its stdout for the twins; data stays where it is until output_len is 0. */
+void relay_output(struct relay *r, const uint8_t *data, size_t len) __attribute__((nonnull));
 /* The workflow is dead: ask for the final state. */
 void relay_finish(struct relay *r) __attribute__((nonnull));
 void relay_close(struct relay *r) __attribute__((nonnull));

@@ -81,6 +81,7 @@ struct run {
 	char twins_end[32]; /* "signal 9", "status 1"; "" lives, or ended well */
 	struct reaper reaper;
 	struct tail output, errors; /* stdout, stderr */
+	bool ready;                 /* READY was sent */
 	/* clock, milliseconds of CLOCK_MONOTONIC; 0 off */
 	enum run_phase phase;
 	uint64_t now, spawned_ms, heard_ms, pong_ms, moved_ms, denied_ms, progress_ms, phase_deadline;

@@ -44,8 +44,8 @@ const char *
 exit_ended_by_name(uint8_t v)
 {
 	static const char *const names[] = {
-		"itself",   "run deadline", "idle",           "cancel", "output limit",
-		"firewall", "host lost",    "start deadline", "twins",  "out of memory",
+		"itself",    "run deadline",   "idle",  "cancel",        "output limit", "firewall",
+		"host lost", "start deadline", "twins", "out of memory", "world",
 	};
 
 	return name_at(names, COUNT(names), v);

@@ -112,7 +112,11 @@ is_dropped_id(uint32_t id)
 static int
 policy_check(const struct plan_policy *p)
 {
-	if (p->mode > PLAN_LOCAL || (p->flags & ~(uint32_t)(PLAN_WRITE_HOSTS | PLAN_EXIT_ON_CLOSE)) != 0)
+	if (p->mode > PLAN_LOCAL || (p->flags & ~(uint32_t)(PLAN_WRITE_HOSTS | PLAN_EXIT_ON_CLOSE | PLAN_DRIVEN |
+							    PLAN_READY | PLAN_READY_LINE)) != 0)
+		return -EPROTO;
+	if (((p->flags & PLAN_READY) && !(p->flags & PLAN_DRIVEN)) ||
+	    ((p->flags & PLAN_READY_LINE) && !(p->flags & PLAN_READY)))
 		return -EPROTO;
 	if (!is_folder(p->app_dir))
 		return -EPROTO;
@@ -390,7 +394,7 @@ plan_exit_decode(const uint8_t *body, size_t len, struct plan_exit *out)
 	read_digest(&r, out->stderr_sha256);
 	if (reader_finish(&r) < 0 || out->core > 1 || out->oom > 1 || out->pipe_held > 1)
 		return -EPROTO;
-	if (out->stage > EXEC_EXEC || out->ended_by > ENDED_OOM || out->code < -1 || out->code > 255)
+	if (out->stage > EXEC_EXEC || out->ended_by > ENDED_WORLD || out->code < -1 || out->code > 255)
 		return -EPROTO;
 	/* A code means that it ran and no signal ended it: an EXIT that says 0 and something else too is not believed. */
 	if (out->code >= 0 && (out->signal != 0 || out->stage != EXEC_OK))

@@ -36,6 +36,9 @@ enum plan_mode { PLAN_SANDBOX = 0, PLAN_LOCAL = 1 }; /* local: no firewall, no u
 enum plan_flag {
 	PLAN_WRITE_HOSTS = 1,   /* the guest writes /etc/hosts (else the backend gave the names) */
 	PLAN_EXIT_ON_CLOSE = 2, /* live stream: end of input ends the run */
+	PLAN_DRIVEN = 4,        /* the twins are told when the workflow runs; they may signal and end it */
+	PLAN_READY = 8,         /* it is ready when they say so, within start_ms; with PLAN_DRIVEN only */
+	PLAN_READY_LINE = 16,   /* until then they see its stdout; with PLAN_READY only */
 };
 /* Where the guest puts the certificate of the authority that signed for services with TLS; NODE_EXTRA_CA_CERTS names it. */
 #define PLAN_CA_FILE "/etc/agenttwin-ca.pem"
@@ -133,6 +136,7 @@ enum exit_ended_by {
 	ENDED_START_DEADLINE = 7,
 	ENDED_TWINS = 8,
 	ENDED_OOM = 9,
+	ENDED_WORLD = 10, /* by workflow.ends of the world: nothing went wrong */
 };
 const char *exit_ended_by_name(uint8_t v) __attribute__((returns_nonnull));
 

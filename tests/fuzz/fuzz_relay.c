@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * fuzz_relay.c - any sequence of packets from the twins.  Each is a length byte and so many bytes; a length of 255 is followed
- * by two more (big-endian), the packet is then its type, its flags and zeros; 254 asks for the final state, as the monitor does.
+ * by two more (big-endian), the packet is then its type, its flags and zeros; 254 asks for the final state, as the monitor does; 253 is the start of a driven workflow.
  * What comes out must be what the table of record.h allows: the frame's type, the same body, no operation after a final state. */
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +81,16 @@ check_taken(const struct relay *before, const uint8_t *packet, size_t len)
 	case RECORD_TRUNCATED:
 		must(!(packet[1] & RECORD_MORE));
 		break;
+	case RECORD_READY:
+	case RECORD_END:
+		must(len == 2 && before->started_sent && before->phase != RELAY_STARTING);
+		must(packet[0] == RECORD_READY ? !before->ready && relay.ready : !before->end && relay.end);
+		break;
+	case RECORD_SIGNAL:
+		must(len == 3 && before->started_sent && packet[2] > 0 && packet[2] < 32 && packet[2] != 9 &&
+		     packet[2] != 19);
+		must(relay.signals == (before->signals | 1u << packet[2]));
+		break;
 	default:
 		abort(); /* RECORD_FAILED never succeeds, anything else is unknown */
 	}
@@ -118,6 +128,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	while (goes_on && at < len) {
 		size_t n = data[at++];
 
+		if (n == 253) { /* the workflow of a driven world was started */
+			relay.driven = relay.wants_ready = relay.started_sent = true;
+			continue;
+		}
 		if (n == 254) {
 			/* as send_due does when the packet is out */
 			if (relay.phase < RELAY_FINISHING)

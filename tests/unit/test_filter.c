@@ -373,13 +373,39 @@ test_twins(void)
 		const struct filter_call *c = find(filter_twins_calls, nr);
 		uint32_t got = call(nr, 0, 0, 0);
 
-		wrong += got != (c ? ALLOW : KILL);
+		wrong += got != (c && c->rule != RULE_STREAM && c->rule != RULE_CALLER ? ALLOW : KILL);
 		allowed += got == ALLOW;
 		if (c && c->rule == RULE_NO_EXEC)
 			wrong += call(nr, 0, 0, 4) != KILL || call(nr, 0, 0, 7) != KILL || call(nr, 0, 0, 3) != ALLOW;
 	}
 	is_int(wrong, 0, "twins: nothing but the list, and no executable memory");
 	ok(allowed < 60, "twins: %d calls", allowed);
+}
+
+/* Twins that call the workflow: TCP and nothing else. */
+static void
+test_twins_callers(void)
+{
+	int wrong = 0;
+
+	is_int(filter_build(&program, FILTER_TWINS, arch, true), 0, "twins that call: assembles");
+	for (uint32_t family = 0; family < 50; family++)
+		for (uint32_t type = 0; type < 12; type++)
+			for (uint32_t protocol = 0; protocol < 300; protocol++) {
+				bool allowed = (family == 2 || family == 10) && type == 1 &&
+					       (protocol == 0 || protocol == 6);
+
+				wrong += call(number("socket"), family, type | 0x80800, protocol) !=
+					 (allowed ? ALLOW : KILL);
+			}
+	is_int(wrong, 0, "twins that call: TCP over IPv4 and IPv6 alone");
+	wrong = call(arch == FILTER_X86_64 ? 42 : 203, 0, 0, 0) != ALLOW;
+	for (long nr = 0; nr < 2000; nr++) {
+		const struct filter_call *c = find(filter_twins_calls, nr);
+
+		wrong += c == NULL && call(nr, 0, 0, 0) != KILL;
+	}
+	is_int(wrong, 0, "twins that call: no listeners, nothing else besides");
 }
 
 /* Numbers against the headers of the machine that runs the test. */
@@ -650,6 +676,7 @@ main(void)
 		test_edges(true);
 		test_edges(false);
 		test_twins();
+		test_twins_callers();
 		test_twins_edges();
 	}
 	arch = filter_arch_native();

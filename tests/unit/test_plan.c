@@ -226,8 +226,17 @@ test_policy(void)
 	policy_in.mode = 2;
 	is_int(policy_decoded(), -EPROTO, "policy: unknown mode");
 	policy_reset();
-	policy_in.flags = 4;
+	policy_in.flags = 32;
 	is_int(policy_decoded(), -EPROTO, "policy: unknown flag");
+	policy_reset();
+	policy_in.flags = PLAN_DRIVEN | PLAN_READY | PLAN_READY_LINE;
+	is_int(policy_decoded(), 0, "policy: a driven workflow that says when it is ready");
+	policy_reset();
+	policy_in.flags = PLAN_READY;
+	is_int(policy_decoded(), -EPROTO, "policy: ready without driven");
+	policy_reset();
+	policy_in.flags = PLAN_DRIVEN | PLAN_READY_LINE;
+	is_int(policy_decoded(), -EPROTO, "policy: a line without ready");
 	policy_reset();
 	policy_in.services[0].address[0] = 10;
 	is_int(policy_decoded(), -EPROTO, "policy: a service that is not on loopback");
@@ -363,7 +372,7 @@ test_exit(void)
 				.core = 1,
 				.oom = 1,
 				.pipe_held = 1,
-				.ended_by = ENDED_OOM,
+				.ended_by = ENDED_WORLD,
 				.errno_name = "ENOENT",
 				.user_us = 1,
 				.system_us = 2,
@@ -378,7 +387,7 @@ test_exit(void)
 	writer_init(&w, buf, sizeof(buf));
 	plan_exit_encode(&w, &in);
 	shake(decode_exit, &w, "exit");
-	ok(got.exit.code == -1 && got.exit.signal == 9 && got.exit.core == 1 && got.exit.ended_by == ENDED_OOM &&
+	ok(got.exit.code == -1 && got.exit.signal == 9 && got.exit.core == 1 && got.exit.ended_by == ENDED_WORLD &&
 		   got.exit.wall_us == UINT64_MAX && got.exit.max_rss_kib == 4 && got.exit.stderr_bytes == 6 &&
 		   got.exit.stdout_sha256[0] == 7 && got.exit.stderr_sha256[0] == 8,
 	   "exit: comes back");
@@ -390,7 +399,7 @@ test_exit(void)
 	} t[] = {
 		{ 0, 0, 0, 0, 0, 0 },        { 255, 0, 0, 0, 0, 0 },       { 256, 0, 0, 0, 0, -EPROTO },
 		{ -2, 0, 0, 0, 0, -EPROTO }, { 0, 9, 0, 0, 0, -EPROTO },   { 0, 0, 0, 9, 0, -EPROTO },
-		{ -1, 0, 2, 0, 0, -EPROTO }, { -1, 0, 0, 10, 0, -EPROTO }, { -1, 0, 0, 0, 10, -EPROTO },
+		{ -1, 0, 2, 0, 0, -EPROTO }, { -1, 0, 0, 10, 0, -EPROTO }, { -1, 0, 0, 0, 11, -EPROTO },
 		{ -1, 0, 0, 9, 0, 0 },
 	};
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -461,6 +470,7 @@ test_names(void)
 	is_str(exec_stage_name(EXEC_EXEC), "exec", "stage");
 	is_str(exec_stage_name(200), "?", "stage: unknown");
 	is_str(exit_ended_by_name(ENDED_OOM), "out of memory", "ended by");
+	is_str(exit_ended_by_name(ENDED_WORLD), "world", "ended by the world");
 	is_str(truncated_what_name(TRUNCATED_DENIED), "denied", "truncated");
 	is_str(truncated_what_name(9), "?", "truncated: unknown");
 }

@@ -198,6 +198,68 @@ test_end(void)
 	is_int(relay_pump(&relay, &outbox), -EPIPE, "an end before the end");
 }
 
+static int
+after_started(uint8_t type, const void *body, size_t len)
+{
+	begin();
+	relay.driven = relay.wants_ready = true;
+	serve();
+	relay_started(&relay);
+	if (relay_pump(&relay, &outbox) < 0 || !relay.started_sent)
+		printf("# not started: %s\n", relay.problem);
+	packet(type, 0, body, len);
+	return relay_pump(&relay, &outbox);
+}
+
+/* What twins may ask of the monitor, and what they are told. */
+static void
+test_driven(void)
+{
+	static uint8_t text[RECORD_CHUNK + 5], buf[70000];
+
+	is_int(after_started(RECORD_READY, NULL, 0), 1, "ready");
+	ok(relay.ready && !relay.end && relay.signals == 0, "is noted");
+	packet(RECORD_READY, 0, NULL, 0);
+	is_int(relay_pump(&relay, &outbox), -EPROTO, "ready twice");
+	is_int(after_started(RECORD_END, NULL, 0), 1, "end");
+	ok(relay.end && !relay.ready, "is noted");
+	packet(RECORD_END, 0, NULL, 0);
+	is_int(relay_pump(&relay, &outbox), -EPROTO, "end twice");
+	is_int(after_started(RECORD_SIGNAL, "\1", 1), 1, "SIGHUP");
+	is_int(relay.signals, 2, "is noted");
+	packet(RECORD_SIGNAL, 0, "\12", 1);
+	is_int(relay_pump(&relay, &outbox), 1, "SIGUSR1 as well");
+	is_int(relay.signals, 2 | 1 << 10, "both are noted");
+	is_int(after_started(RECORD_SIGNAL, "\11", 1), -EPROTO, "SIGKILL may not be sent");
+	is_int(after_started(RECORD_SIGNAL, "\0", 1), -EPROTO, "nor signal 0");
+	is_int(after_started(RECORD_SIGNAL, "\1\1", 2), -EPROTO, "nor two at once");
+	is_int(after_started(RECORD_SIGNAL, NULL, 0), -EPROTO, "nor none");
+	is_int(after_started(RECORD_END, "x", 1), -EPROTO, "an end with a body");
+	is_int(after_serving(RECORD_END, 0, NULL, 0), -EPROTO, "an end of a workflow that nobody drives");
+	begin();
+	relay.driven = true;
+	serve();
+	packet(RECORD_END, 0, NULL, 0);
+	is_int(relay_pump(&relay, &outbox), -EPROTO, "an end before the start");
+	is_int(after_started(RECORD_END, NULL, 0), 1, "an end");
+	relay_finish(&relay);
+	is_int(relay_pump(&relay, &outbox), 0, "that comes while the workflow ends");
+	packet(RECORD_READY, 0, NULL, 0);
+	is_int(relay_pump(&relay, &outbox), 1, "may come late");
+	begin();
+	relay.driven = true;
+	serve();
+	relay_started(&relay);
+	memset(text, 'x', sizeof(text));
+	relay_output(&relay, text, sizeof(text));
+	ok(relay_wants_write(&relay), "output is due");
+	is_int(relay_pump(&relay, &outbox), 0, "it goes out");
+	(void)!recv(twins, buf, sizeof(buf), 0); /* the configuration */
+	ok(recv(twins, buf, sizeof(buf), 0) == 2 && buf[0] == RECORD_STARTED, "started comes first");
+	ok(recv(twins, buf, sizeof(buf), 0) == (ssize_t)RECORD_CHUNK + 2 && buf[0] == RECORD_OUTPUT, "then a piece");
+	ok(recv(twins, buf, sizeof(buf), 0) == 7 && buf[0] == RECORD_OUTPUT && relay.output_len == 0, "and the rest");
+}
+
 /* A host that does not read: nothing is taken from the twins, nothing is lost, memory stays as it is. */
 static void
 test_pressure(void)
@@ -254,6 +316,7 @@ main(void)
 	test_order();
 	test_pieces();
 	test_end();
+	test_driven();
 	test_pressure();
 	return tap_done();
 }
