@@ -271,8 +271,7 @@ describe_hello(const struct tls_conn *t, int error)
 		return "the client's ALPN does not offer http/1.1; HTTP/2 is not spoken here";
 	case BR_ERR_SEND_FATAL_ALERT + BR_ALERT_HANDSHAKE_FAILURE:
 	case BR_ERR_BAD_CIPHER_SUITE:
-		return "no cipher suite in common; TLS 1.2 with ECDHE-ECDSA, P-256 and AES-GCM or ChaCha20 is spoken "
-		       "here, TLS 1.3 is not";
+		return "nothing in common; TLS 1.2 with ECDHE-ECDSA on P-256 is spoken here, TLS 1.3 is not";
 	case BR_ERR_UNSUPPORTED_VERSION:
 	case BR_ERR_SEND_FATAL_ALERT + BR_ALERT_PROTOCOL_VERSION:
 		return "the client's newest version is older than TLS 1.2, the one spoken here";
@@ -293,8 +292,7 @@ describe(const struct tls_conn *t, int error, char *text, size_t size)
 		snprintf(text, size, "TLS: %s", hello);
 	else if (distrust)
 		snprintf(text, size,
-			 "TLS: the client does not trust this run's certificate (alert %d %s); Node reads "
-			 "NODE_EXTRA_CA_CERTS when it starts, other programs need that file named",
+			 "TLS: the client does not trust the run's authority (alert %d %s); see NODE_EXTRA_CA_CERTS",
 			 alert, alert_name(alert));
 	else if (error >= BR_ERR_SEND_FATAL_ALERT)
 		snprintf(text, size, "TLS: the handshake failed with alert %d %s", alert, alert_name(alert));

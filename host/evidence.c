@@ -371,6 +371,12 @@ tell_unmatched(struct evidence *e, const cJSON *op)
 	const char *method = json_get_text(request, "method"), *target = json_get_text(request, "target");
 	const char *route = json_get_text(nearest, "route"), *difference = json_get_text(nearest, "difference");
 
+	/* What was no request at all has no method. */
+	if ((!method || !*method) && difference) {
+		snprintf(e->unmatched_text, sizeof(e->unmatched_text), "%.64s was sent no request: %.160s",
+			 json_get_text(op, "service") ? json_get_text(op, "service") : "?", difference);
+		return;
+	}
 	snprintf(e->unmatched_text, sizeof(e->unmatched_text), "%.16s %.120s%s%.64s%s%.100s", method ? method : "?",
 		 target ? target : "?", route ? "; nearest is " : "", route ? route : "", difference ? ": " : "",
 		 difference ? difference : "");
