@@ -231,32 +231,53 @@ wrong_host(const struct service *s, const struct request *q, struct answer *a)
 	answer_error(a, 421, "this service does not answer for that host");
 }
 
-/* Route and credential are right. */
-static int
-run(struct service *s, struct request *q, struct eval *e, struct answer *a)
+static bool
+is_body_valid(const struct request *q, struct answer *a)
 {
 	char text[160];
 
-	if (q->json_type && q->body_problem[0] != '\0') {
-		snprintf(text, sizeof(text), "the body is not valid JSON: %s", q->body_problem);
-		answer_error(a, 400, text);
+	if (!q->json_type || q->body_problem[0] == '\0')
+		return true;
+	snprintf(text, sizeof(text), "the body is not valid JSON: %s", q->body_problem);
+	answer_error(a, 400, text);
+	return false;
+}
+
+/* The key keeps the reply of a route that came to its own; *kept. */
+static int
+settle_key(struct service *s, struct answer *a, bool *kept)
+{
+	int r;
+
+	*kept = false;
+	if (a->key == NULL || !a->executed || a->unmatched)
 		return 0;
-	}
-	return a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a) : resource_run(s, q, e, a);
+	r = idempotency_store(s, a);
+	*kept = r == 0;
+	if (r != -ENOSPC)
+		return r;
+	answer_error(a, 507, "the run's limit of state is reached");
+	return 0;
 }
 
 /* The effects are kept, or nothing of them is. */
 static int
 apply(struct service *s, struct request *q, struct eval *e, struct answer *a)
 {
-	int r = run(s, q, e, a);
+	int r = a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a) : resource_run(s, q, e, a);
+	bool kept = false;
 
+	a->executed = a->executed || (a->route->verb != ROUTE_CUSTOM && strcmp(a->view, "rejected") != 0);
 	if (r == 0 && (a->body.failed || a->headers.failed || a->effects.failed))
 		answer_too_large(a, "the reply is larger than 16 MiB");
+	if (r == 0)
+		r = settle_key(s, a, &kept);
 	if (r == 0 && strcmp(a->view, "rejected") != 0)
 		state_keep(&s->state);
 	else
 		state_undo(&s->state);
+	if (!kept)
+		idempotency_drop(s, a); /* after the accounts are what they were when it was reserved */
 	return r;
 }
 
@@ -265,6 +286,7 @@ static int
 serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 {
 	int r = route_find(s, q, e, a);
+	bool go;
 
 	if (r < 0)
 		return r;
@@ -278,7 +300,10 @@ serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 		no_route(s, q, a);
 		return 0;
 	}
-	return apply(s, q, e, a);
+	if (!rate_take(s, e->now, a) || !is_body_valid(q, a))
+		return 0;
+	r = idempotency_begin(s, q, e->now, a, &go);
+	return r < 0 || !go ? r : apply(s, q, e, a);
 }
 
 /* see answer.h */
@@ -309,5 +334,6 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 	a->tells_error = a->status >= 400 || (s->profile == PROFILE_SLACK && a->body.len > 11 &&
 					      memcmp(a->body.at, "{\"ok\":false", 11) == 0);
 	profile_headers(s, q, a);
+	rate_headers(s, a);
 	return 0;
 }

@@ -4,10 +4,12 @@
 #define GUEST_ANSWER_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "guest/buf.h"
 
 struct cJSON;
+struct idempotency_key;
 struct request;
 struct route;
 struct service;
@@ -28,6 +30,14 @@ struct answer {
 	const char *view;            /* "applied", "rejected" or "not-reached" */
 	bool tells_error;            /* the client was told of an error, whatever the status: Slack says so with 200 */
 	const struct service *service; /* its profile words errors; NULL: generic */
+	const char *idempotency; /* "first", "replay", "in-flight", "mismatch", "expired"; NULL: keys do not count */
+	struct idempotency_key *key; /* reserved by this call, to be released when the reply has left; or NULL */
+	bool executed;               /* the route got as far as its own reply: what a key keeps */
+	struct {
+		bool counted;
+		double now, ends;
+		uint64_t used;
+	} rate;                        /* what the service's rate limit says of this call */
 	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));

@@ -391,6 +391,7 @@ effects_run(struct service *s, struct request *q, struct eval *e, struct answer 
 	}
 	if (r == 0 && !p.stopped) {
 		r = render_reply(&p, a->route->reply, 200, p.last);
+		a->executed = true;
 		if (a->status >= 400 && a->effects.len == 0)
 			a->view = "rejected";
 	}

@@ -353,7 +353,9 @@ ops_add(struct ops *o, const struct op_input *in)
 	buf_json_text(out, a->route == NULL ? NULL : a->route->id);
 	buf_text(out, ",");
 	put_request(o, out, in, &resend);
-	buf_text(out, ",\"idempotency\":null,\"resend_of\":");
+	buf_text(out, ",\"idempotency\":");
+	buf_json_text(out, a->idempotency);
+	buf_text(out, ",\"resend_of\":");
 	if (resend < 0)
 		buf_text(out, "null");
 	else

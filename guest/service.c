@@ -225,8 +225,10 @@ read_service(struct reading *g, const struct cJSON *json)
 	bool is_404;
 	int r;
 
-	if ((r = reading_check_keys(g, json,
-				    "name kind hosts port tls profile auth state variables routes unmatched")) < 0)
+	if ((r = reading_check_keys(
+		     g, json,
+		     "name kind hosts port tls profile auth state variables routes idempotency rate_limit "
+		     "unmatched")) < 0)
 		return r;
 	name = cJSON_GetObjectItemCaseSensitive(json, "name");
 	kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
@@ -259,7 +261,8 @@ read_service(struct reading *g, const struct cJSON *json)
 	if (routes != NULL && (r = routes_read(g, routes)) < 0)
 		return r;
 	g->pointer.len = len;
-	return 0;
+	r = idempotency_read(g, json);
+	return r < 0 ? r : rate_limit_read(g, json);
 }
 
 static int
@@ -361,6 +364,8 @@ world_free(struct world *w)
 {
 	for (size_t i = 0; i < w->services_len; i++)
 		state_wipe(&w->services[i].state);
+	for (size_t i = 0; i < w->services_len; i++)
+		idempotency_wipe(&w->services[i].idempotency);
 	free(w->services);
 	arena_wipe(&w->arena);
 	cJSON_Delete(w->doc);

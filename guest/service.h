@@ -8,9 +8,11 @@
 
 #include "guest/buf.h"
 #include "guest/eval.h"
+#include "guest/idempotency.h"
 #include "guest/mask.h"
 #include "guest/match.h"
 #include "guest/profile.h"
+#include "guest/rate.h"
 #include "guest/state.h"
 
 struct cJSON;
@@ -88,6 +90,8 @@ struct service {
 	bool tls;
 	struct tls_service *secure; /* borrowed: its certificate and sessions; NULL without tls */
 	struct state state;
+	struct idempotency idempotency;
+	struct rate_limit rate_limit;
 	struct route *routes;
 	size_t routes_len;
 	uint64_t draws; /* fresh ids drawn so far */
@@ -130,6 +134,9 @@ int reading_check_keys(struct reading *g, const struct cJSON *object, const char
 	__attribute__((warn_unused_result, nonnull));
 /* Reads service->routes from the array; short forms become their five. */
 int routes_read(struct reading *g, const struct cJSON *array) __attribute__((warn_unused_result, nonnull));
+/* Keys of the service itself; the rate limit after the routes. */
+int idempotency_read(struct reading *g, const struct cJSON *service) __attribute__((warn_unused_result, nonnull));
+int rate_limit_read(struct reading *g, const struct cJSON *service) __attribute__((warn_unused_result, nonnull));
 /* A segment of the path is {id}. */
 bool route_has_id(const struct route *route) __attribute__((nonnull));
 /* Reads `do` and `reply` of one route. */

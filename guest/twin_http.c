@@ -22,6 +22,7 @@ struct http_waiting {
 	struct op *op;
 	uint64_t end; /* out_end right after its reply */
 	bool ok;
+	struct idempotency_key *key; /* in use until then; or NULL */
 };
 
 /* see twin_http.h */
@@ -85,6 +86,7 @@ http_wipe(struct http_conn *c)
 		struct http_waiting *next = c->waiting->next;
 
 		op_settle(c->waiting->op, OP_TOLD_NOTHING);
+		idempotency_release(c->waiting->key);
 		free(c->waiting);
 		c->waiting = next;
 	}
@@ -353,10 +355,13 @@ record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 	}
 	if (!reply) {
 		op_settle(op, OP_TOLD_NOTHING);
+		idempotency_release(a->key);
 		free(w);
 		return;
 	}
-	*w = (struct http_waiting){ .op = op, .end = c->out_end, .ok = a->status < 400 && !a->tells_error };
+	*w = (struct http_waiting){
+		.op = op, .end = c->out_end, .ok = a->status < 400 && !a->tells_error, .key = a->key
+	};
 	if (c->waiting_last != NULL)
 		c->waiting_last->next = w;
 	else
@@ -637,6 +642,7 @@ http_sent(struct http_conn *c, size_t len)
 		struct http_waiting *w = c->waiting;
 
 		op_settle(w->op, w->ok ? OP_TOLD_OK : OP_TOLD_ERROR);
+		idempotency_release(w->key);
 		c->waiting = w->next;
 		if (c->waiting == NULL)
 			c->waiting_last = NULL;

@@ -255,6 +255,16 @@ read_path(struct wr *c, const struct cJSON *v, void *arg)
 }
 
 static int
+read_verdict(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char *const words[] = { "first", "replay", "in-flight", "mismatch", "expired", NULL };
+	size_t which;
+
+	(void)arg;
+	return wr_word(c, v, words, &which);
+}
+
+static int
 read_count_of(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const char *const words[] = { "deliveries", "effects", "keys", NULL };
@@ -338,7 +348,7 @@ read_because(struct wr *c, const struct cJSON *v, void *arg)
 	{ "service", read_field, 0, NULL }, { "route", read_field, 0, NULL }, { "method", read_method, 0, NULL }, \
 		{ "path", read_path, 0, NULL }, \
 	{ \
-		"idempotency", NULL, WR_LATER, NULL \
+		"idempotency", read_verdict, 0, NULL \
 	}
 #define END \
 	{ \

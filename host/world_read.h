@@ -89,6 +89,8 @@ int world_read_routes(struct wr *c, const struct cJSON *service)
 /* world_policy.c: how a service words its errors, variables, idempotency, rates. */
 int world_read_profile(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_variables(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_idempotency(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_rate_limit(struct wr *c, const struct cJSON *v, void *arg);
 /* Checks name services and routes that may stand below them. */
 int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_names.c */
 /* -EPROTO when every check holds before anything ran. */

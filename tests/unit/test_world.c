@@ -346,6 +346,29 @@ test_service_list(void)
 }
 
 static void
+test_policy(void)
+{
+	refused(SERVICE("\"profile\": \"stripe\""), -EPROTO, 4, "/services/0/profile", "\"stripe\"", "stripe/v1");
+	refused(SERVICE("\"variables\": {\"a b\":1}"), -EPROTO, 4, "/services/0/variables/a b", "name for a variable",
+		"letters");
+	refused(SERVICE("\"idempotency\": {\"on\":[\"post\"]}"), -EPROTO, 4, "/services/0/idempotency/on/0", "\"post\"",
+		"\"POST\"");
+	refused(SERVICE("\"idempotency\": {\"on\":[\"POST\",\"POST\"]}"), -EPROTO, 4, "/services/0/idempotency/on/1",
+		"twice", "keep one");
+	refused(SERVICE("\"idempotency\": {\"keep\":\"1 day\"}"), -EPROTO, 4, "/services/0/idempotency/keep",
+		"no length of time", "24h");
+	refused(SERVICE("\"idempotency\": {\"keep\":\"99999999d\"}"), -EPROTO, 4, "/services/0/idempotency/keep",
+		"3650d", "24h");
+	refused(SERVICE("\"rate_limit\": {\"limit\":1}"), -EPROTO, 4, "/services/0/rate_limit", "window_ms", "60000");
+	refused(SERVICE("\"rate_limit\": {\"limit\":0,\"window_ms\":1}"), -EPROTO, 4, "/services/0/rate_limit/limit",
+		"from 1", "");
+	accepted(
+		"idempotency and rate limit",
+		SERVICE("\"profile\":\"openai/chat\",\"variables\":{\"n\":[1]},\"idempotency\":{\"on\":[\"POST\",\"DELETE\"],\"keep\":\"30d\",\"profile\":\"ietf\",\"required\":false},"
+			"\"rate_limit\":{\"limit\":10,\"window_ms\":1000,\"per\":\"route\"}"));
+}
+
+static void
 test_routes(void)
 {
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x\"}}"), -EPROTO, 6, ROUTE0,
@@ -717,6 +740,7 @@ main(void)
 	test_files();
 	test_services();
 	test_service_list();
+	test_policy();
 	test_routes();
 	test_effects();
 	test_state_bytes();
