@@ -495,5 +495,5 @@ tls_close(struct tls_conn *t)
 bool
 tls_is_up(const struct tls_conn *t)
 {
-	return t->up;
+	return t->up || (br_ssl_engine_current_state(&t->server.eng) & (BR_SSL_SENDAPP | BR_SSL_RECVAPP)) != 0;
 }
