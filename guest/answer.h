@@ -67,6 +67,7 @@ int effects_run(struct service *s, struct request *q, struct eval *e, struct ans
 	__attribute__((warn_unused_result, nonnull));
 int resource_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
 	__attribute__((warn_unused_result, nonnull));
+void list_run(struct service *s, const struct request *q, struct answer *a) __attribute__((nonnull)); /* list.c */
 /* Shared by the two.  The new row's id first; json is moved in, in any case.  Answers 409, 507, 400 itself: *row is NULL
  * then. */
 struct collection;

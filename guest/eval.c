@@ -7,8 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "guest/index.h"
 #include "guest/state.h"
 #include "proto/number.h"
+
+#define SCANNED_MAX 64u /* rows that are looked at one by one: no index is worth it */
 
 static struct value eval_node(struct eval *e, const struct expr *x, uint8_t n);
 
@@ -167,7 +170,7 @@ static struct value
 member(struct eval *e, const struct value *of, const char *key)
 {
 	const struct row *row;
-	const struct collection *c;
+	struct collection *c;
 
 	if (of->kind == VALUE_STATE) {
 		c = state_collection(e->state, key);
@@ -307,10 +310,51 @@ take(struct aggregate *g, const struct cJSON *row)
 		g->failed = true;
 }
 
+/* Only the rows that the index finds.  False: there is no index to ask. */
+static bool
+aggregate_indexed(struct eval *e, struct aggregate *g, struct collection *rows)
+{
+	char number[NUMBER_TEXT_SIZE + 1];
+	const struct index_bucket *found;
+	enum index_kind kind = g->value.kind == VALUE_STRING   ? INDEX_STRING
+			       : g->value.kind == VALUE_NUMBER ? INDEX_NUMBER
+							       : INDEX_BOOL;
+	const char *text = g->value.text;
+	const struct index *x;
+
+	if (g->field == NULL || rows->rows_len <= SCANNED_MAX ||
+	    (g->value.kind != VALUE_STRING && g->value.kind != VALUE_NUMBER && g->value.kind != VALUE_BOOL))
+		return false;
+	x = index_get(e->state, rows, g->field);
+	if (x == NULL)
+		return false;
+	if (kind == INDEX_NUMBER) {
+		number[number_text(g->value.number, number)] = '\0';
+		text = number;
+	} else if (kind == INDEX_BOOL) {
+		text = g->value.yes ? "true" : "false";
+	}
+	found = index_find(e->state, x, text);
+	if (found == NULL)
+		return true;
+	if (g->sum == NULL) {
+		g->total = (double)bucket_count(found, kind);
+	} else if (bucket_len(found) > LANG_VISIT_MAX) {
+		e->r = -E2BIG;
+	} else {
+		for (size_t i = 0; i < bucket_len(found); i++)
+			take(g, bucket_at(found, i)->json);
+	}
+	return true;
+}
+
 static struct value
 run_aggregate(struct eval *e, struct aggregate *g, const struct value *over)
 {
-	if (over->kind == VALUE_COLLECTION) {
+	if (over->kind == VALUE_COLLECTION && aggregate_indexed(e, g, over->rows)) {
+		if (e->r != 0)
+			return null_value();
+	} else if (over->kind == VALUE_COLLECTION) {
 		if (over->rows->rows_len > LANG_VISIT_MAX) {
 			if (e->r == 0)
 				e->r = -E2BIG;

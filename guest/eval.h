@@ -30,7 +30,7 @@ struct value {
 	double number;
 	const char *text;         /* NUL-terminated; borrowed from the request, a row or the arena */
 	const struct cJSON *json; /* object or array */
-	const struct collection *rows;
+	struct collection *rows;
 };
 struct bound {
 	const char *name;
@@ -38,7 +38,7 @@ struct bound {
 };
 struct eval {
 	const struct cJSON *request; /* the object that `request` is */
-	const struct state *state;
+	struct state *state;         /* read only, but for the indexes it makes on the way */
 	struct bound *bound; /* EVAL_BOUND_MAX of them */
 	size_t bound_len;
 	struct arena *arena; /* for texts made on the way; lives as long as the values */

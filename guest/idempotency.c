@@ -97,6 +97,14 @@ idempotency_wipe(struct idempotency *t)
 	t->table = NULL;
 }
 
+static bool
+has_room(const struct state_budget *budget, size_t bytes)
+{
+	size_t used = budget->used + budget->indexes;
+
+	return used <= budget->max && bytes <= budget->max - used;
+}
+
 /* Room for `bytes` more: what has expired goes first. */
 static int
 charge(struct service *s, double now, size_t bytes)
@@ -105,7 +113,7 @@ charge(struct service *s, double now, size_t bytes)
 	struct idempotency *t = &s->idempotency;
 
 	for (struct idempotency_key *k = t->oldest, *next; k != NULL; k = next) {
-		if (budget->used <= budget->max && bytes <= budget->max - budget->used)
+		if (has_room(budget, bytes))
 			break;
 		next = k->newer;
 		if (k->expires > now)
@@ -113,7 +121,7 @@ charge(struct service *s, double now, size_t bytes)
 		if (!k->in_flight)
 			take_out(t, budget, k);
 	}
-	if (budget->used > budget->max || bytes > budget->max - budget->used) {
+	if (!has_room(budget, bytes)) {
 		budget->lost += bytes;
 		return -ENOSPC;
 	}

@@ -10,65 +10,6 @@
 #include "guest/request.h"
 #include "guest/service.h"
 
-/* A field equals a query value: as text, since a query has nothing else. */
-static bool
-is_field(struct eval *e, const struct cJSON *row, const char *field, const struct cJSON *wanted)
-{
-	struct value v = value_of_json(cJSON_GetObjectItemCaseSensitive(row, field));
-	const char *text;
-
-	if (v.kind != VALUE_STRING && v.kind != VALUE_NUMBER && v.kind != VALUE_BOOL)
-		return false;
-	text = eval_text(e, &v);
-	if (text == NULL)
-		return false;
-	if (!cJSON_IsArray(wanted))
-		return strcmp(text, wanted->valuestring) == 0;
-	for (const struct cJSON *w = wanted->child; w != NULL; w = w->next)
-		if (strcmp(text, w->valuestring) == 0)
-			return true;
-	return false;
-}
-
-static bool
-is_listed(const struct route *route, const struct cJSON *query, struct eval *e, const struct cJSON *row)
-{
-	for (size_t i = 0; i < route->filter_len; i++) {
-		const struct cJSON *wanted = cJSON_GetObjectItemCaseSensitive(query, route->filter[i]);
-
-		if (wanted != NULL && !is_field(e, row, route->filter[i], wanted))
-			return false;
-	}
-	return true;
-}
-
-static int
-list(const struct route *route, const struct request *q, struct eval *e, struct answer *a)
-{
-	const struct cJSON *query = request_member(q, "query");
-	bool first = true;
-
-	buf_text(&a->body, "[");
-	for (const struct row *row = route->collection->first; row != NULL && e->r == 0; row = row->after) {
-		struct arena own, *outer = e->arena;
-		bool listed;
-
-		arena_init(&own, outer->max); /* texts of one row at a time */
-		e->arena = &own;
-		listed = is_listed(route, query, e, row->json);
-		e->arena = outer;
-		arena_wipe(&own);
-		if (!listed)
-			continue;
-		if (!first)
-			buf_text(&a->body, ",");
-		buf_json(&a->body, row->json);
-		first = false;
-	}
-	buf_text(&a->body, "]");
-	return e->r;
-}
-
 /* The body as an object that may become the row `id`, or any row when id is NULL.  NULL: refused, the answer says why. */
 static struct cJSON *
 body_row(const struct request *q, const char *id, struct eval *e, struct answer *a)
@@ -110,7 +51,7 @@ create(struct service *s, const struct request *q, struct eval *e, struct answer
 	}
 	r = row_create(s, a->route->collection, id, json, a, &row);
 	if (row != NULL) {
-		a->status = 201;
+		a->status = s->profile == PROFILE_STRIPE ? 200 : 201;
 		buf_json(&a->body, row->json);
 	}
 	return r;
@@ -146,8 +87,10 @@ resource_run(struct service *s, struct request *q, struct eval *e, struct answer
 	int verb = route_verb_of(a->route, q), r;
 	struct row *row = NULL;
 
-	if (verb == ROUTE_LIST)
-		return list(a->route, q, e, a);
+	if (verb == ROUTE_LIST) {
+		list_run(s, q, a);
+		return 0;
+	}
 	if (verb == ROUTE_CREATE)
 		return create(s, q, e, a);
 	if (cJSON_IsString(id))
@@ -163,8 +106,15 @@ resource_run(struct service *s, struct request *q, struct eval *e, struct answer
 	if (verb == ROUTE_REPLACE || verb == ROUTE_MERGE)
 		return update(s, q, row, verb == ROUTE_REPLACE, e, a);
 	r = state_delete(&s->state, a->route->collection, row);
-	a->status = 204;
-	if (r == 0)
-		effect_note(a, "delete", a->route->collection->name, row->id, NULL);
-	return r;
+	if (r < 0)
+		return r;
+	effect_note(a, "delete", a->route->collection->name, row->id, NULL);
+	if (s->profile != PROFILE_STRIPE) {
+		a->status = 204;
+		return 0;
+	}
+	buf_text(&a->body, "{\"id\":");
+	buf_json_text(&a->body, row->id);
+	buf_text(&a->body, ",\"deleted\":true}");
+	return 0;
 }

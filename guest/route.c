@@ -93,6 +93,8 @@ route_verb_of(const struct route *route, const struct request *q)
 		return id ? ROUTE_GET : ROUTE_LIST;
 	if (!id)
 		return strcmp(q->method, "POST") == 0 ? ROUTE_CREATE : ROUTE_RESOURCE;
+	if (strcmp(q->method, "POST") == 0 && route->post_updates)
+		return ROUTE_MERGE;
 	if (strcmp(q->method, "PUT") == 0)
 		return ROUTE_REPLACE;
 	if (strcmp(q->method, "PATCH") == 0)

@@ -53,6 +53,7 @@ enum route_verb {
 	ROUTE_DELETE,
 	ROUTE_RESOURCE
 };
+enum route_page { PAGE_ALL, PAGE_CURSOR, PAGE_PAGES };
 struct segment {
 	const char *text; /* literal text, or the parameter's name */
 	bool is_param;
@@ -71,6 +72,8 @@ struct route {
 	struct collection *collection; /* of a resource */
 	const char **filter;
 	size_t filter_len;
+	enum route_page page; /* of its list */
+	bool post_updates;    /* POST with {id} is an update: Stripe has neither PUT nor PATCH */
 	struct effect *effects;
 	size_t effects_len;
 	const struct reply_spec *reply; /* or NULL */

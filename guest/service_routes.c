@@ -313,7 +313,26 @@ read_filter(struct reading *g, const struct cJSON *json, struct route *route)
 	return 0;
 }
 
-/* { resource, path, filter }: five routes, update twice for PUT and PATCH. */
+/* Stripe and GitHub never list all. */
+static int
+read_page(struct reading *g, const struct cJSON *json, struct route *route)
+{
+	const struct cJSON *page = cJSON_GetObjectItemCaseSensitive(json, "page");
+
+	route->post_updates = g->service->profile == PROFILE_STRIPE;
+	route->page = g->service->profile == PROFILE_STRIPE   ? PAGE_CURSOR
+		      : g->service->profile == PROFILE_GITHUB ? PAGE_PAGES
+							      : PAGE_ALL;
+	if (page == NULL)
+		return 0;
+	if (!cJSON_IsString(page) ||
+	    (strcmp(page->valuestring, "cursor") != 0 && strcmp(page->valuestring, "pages") != 0))
+		return reading_fail(g, -EPROTO, "page must be cursor or pages");
+	route->page = page->valuestring[0] == 'c' ? PAGE_CURSOR : PAGE_PAGES;
+	return 0;
+}
+
+/* { resource, path, filter, page }: five routes, update once for each method. */
 static int
 read_short_form(struct reading *g, const struct cJSON *json)
 {
@@ -325,14 +344,16 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		{ "list", "GET", false, ROUTE_LIST },      { "get", "GET", true, ROUTE_GET },
 		{ "create", "POST", false, ROUTE_CREATE }, { "update", "PUT", true, ROUTE_REPLACE },
 		{ "update", "PATCH", true, ROUTE_MERGE },  { "delete", "DELETE", true, ROUTE_DELETE },
+		{ "update", "POST", true, ROUTE_MERGE }, /* the last: Stripe's only */
 	};
+	size_t n = sizeof(forms) / sizeof(forms[0]) - (g->service->profile == PROFILE_STRIPE ? 0 : 1);
 	const char *resource = "", *path = "";
 	int r;
 
-	if ((r = reading_check_keys(g, json, "resource path filter")) < 0 ||
+	if ((r = reading_check_keys(g, json, "resource path filter page")) < 0 ||
 	    (r = read_string(g, json, "resource", &resource)) < 0 || (r = read_string(g, json, "path", &path)) < 0)
 		return r;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct route *route = &g->service->routes[g->service->routes_len];
 		char *id = arena_alloc(&g->world->arena, strlen(resource) + 10);
 
@@ -341,6 +362,7 @@ read_short_form(struct reading *g, const struct cJSON *json)
 		sprintf(id, "%s.%s", resource, forms[i].verb);
 		*route = (struct route){ .id = id, .method = forms[i].method, .verb = forms[i].what };
 		if ((r = read_path(g, path, forms[i].with_id, route)) < 0 || (r = read_filter(g, json, route)) < 0 ||
+		    (r = read_page(g, json, route)) < 0 ||
 		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) <
 			    0)
 			return r;
@@ -388,8 +410,8 @@ read_route(struct reading *g, const struct cJSON *json)
 	if (resource && cJSON_GetObjectItemCaseSensitive(json, "match") == NULL)
 		return read_short_form(g, json);
 	*route = (struct route){ .verb = resource ? ROUTE_RESOURCE : ROUTE_CUSTOM };
-	if ((r = reading_check_keys(g, json, resource ? "id match when resource filter" : "id match when do reply")) <
-		    0 ||
+	if ((r = reading_check_keys(g, json,
+				    resource ? "id match when resource filter page" : "id match when do reply")) < 0 ||
 	    (r = read_string(g, json, "id", &route->id)) < 0 || (r = read_match(g, json, route)) < 0)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(json, "when") != NULL) {
@@ -400,7 +422,7 @@ read_route(struct reading *g, const struct cJSON *json)
 			return lang_failed(g, r, &e);
 	}
 	if (resource) {
-		if ((r = read_filter(g, json, route)) < 0 ||
+		if ((r = read_filter(g, json, route)) < 0 || (r = read_page(g, json, route)) < 0 ||
 		    (r = read_collection(g, cJSON_GetObjectItemCaseSensitive(json, "resource"), &route->collection)) <
 			    0)
 			return r;
@@ -423,7 +445,7 @@ routes_read(struct reading *g, const struct cJSON *array)
 
 	if (!cJSON_IsArray(array) || n > ROUTES_MAX)
 		return reading_fail(g, -EPROTO, "routes is an array of at most %u routes", ROUTES_MAX);
-	g->service->routes = arena_alloc(&g->world->arena, (6 * n + 1) * sizeof(*g->service->routes));
+	g->service->routes = arena_alloc(&g->world->arena, (7 * n + 1) * sizeof(*g->service->routes));
 	if (g->service->routes == NULL)
 		return -ENOMEM;
 	for (const struct cJSON *c = array->child; c != NULL; c = c->next, i++) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/index.h"
 #include "guest/object.h"
 
 #define TABLE_MIN 16u
@@ -72,6 +73,13 @@ hash(const uint64_t key[static 2], const char *s, size_t len)
 }
 
 /* see state.h */
+uint64_t
+state_hash(const struct state *s, const char *text, size_t len)
+{
+	return hash(s->budget->key, text, len);
+}
+
+/* see state.h */
 void
 state_init(struct state *s, struct state_budget *budget, size_t text_max)
 {
@@ -97,6 +105,7 @@ state_wipe(struct state *s)
 		struct collection *c = s->collections;
 
 		s->collections = c->next;
+		index_wipe(s, c);
 		while (c->first != NULL) {
 			struct row *after = c->first->after;
 
@@ -194,7 +203,7 @@ table_grow(struct collection *c)
 
 /* Into the list between row->before and row->after, which are still what they were or have been set. */
 static void
-link_row(struct collection *c, struct row *row)
+link_row(struct state *s, struct collection *c, struct row *row)
 {
 	if (row->before != NULL)
 		row->before->after = row;
@@ -206,11 +215,13 @@ link_row(struct collection *c, struct row *row)
 		c->last = row;
 	c->rows_len++;
 	table_add(c, row);
+	index_added(s, c, row);
 }
 
 static void
-unlink_row(struct collection *c, struct row *row)
+unlink_row(struct state *s, struct collection *c, struct row *row)
 {
+	index_removed(s, c, row);
 	if (row->before != NULL)
 		row->before->after = row->after;
 	else
@@ -268,7 +279,7 @@ begin(struct state *s, enum change what, const struct cJSON *old, const struct c
 	if (new != NULL) {
 		size_t heap = json_heap(new) + (what == CHANGE_CREATE ? overhead : 0), more = text_len(new);
 
-		if (heap > s->budget->max || used > s->budget->max - heap || more > s->text_max ||
+		if (heap > s->budget->max || used + s->budget->indexes > s->budget->max - heap || more > s->text_max ||
 		    text > s->text_max - more) {
 			s->budget->lost += heap;
 			return -ENOSPC;
@@ -314,8 +325,9 @@ state_create(struct state *s, struct collection *c, const char *id, struct cJSON
 	row->json = json; /* moved */
 	json = NULL;
 	row->hash = hash(s->budget->key, id, strlen(id));
+	row->number = c->numbers++;
 	row->before = c->last;
-	link_row(c, row);
+	link_row(s, c, row);
 	table_grow(c);
 	*out = row; /* moved */
 	row = NULL;
@@ -340,6 +352,7 @@ state_replace(struct state *s, struct collection *c, struct row *row, struct cJS
 	change->row = row;
 	change->before = row->json; /* moved */
 	row->json = json;           /* moved */
+	index_changed(s, c, row, change->before);
 	return 0;
 }
 
@@ -354,7 +367,7 @@ state_delete(struct state *s, struct collection *c, struct row *row)
 		return r;
 	change->collection = c;
 	change->row = row;
-	unlink_row(c, row);
+	unlink_row(s, c, row);
 	return 0;
 }
 
@@ -404,21 +417,24 @@ state_undo(struct state *s)
 {
 	while (s->journal != NULL) {
 		struct state_change *change = s->journal;
+		struct cJSON *undone;
 
 		s->journal = change->older;
 		s->budget->used = change->used_before;
 		s->text_len = change->text_before;
 		switch (change->what) {
 		case CHANGE_CREATE:
-			unlink_row(change->collection, change->row);
+			unlink_row(s, change->collection, change->row);
 			row_free(change->row);
 			break;
 		case CHANGE_REPLACE:
-			cJSON_Delete(change->row->json);
+			undone = change->row->json;
 			change->row->json = change->before; /* moved */
+			index_changed(s, change->collection, change->row, undone);
+			cJSON_Delete(undone);
 			break;
 		case CHANGE_DELETE:
-			link_row(change->collection, change->row);
+			link_row(s, change->collection, change->row);
 			break;
 		case CHANGE_SET:
 			cJSON_Delete(s->variables);

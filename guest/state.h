@@ -23,6 +23,8 @@ struct row {
 	struct row *before, *after; /* in order of creation */
 	struct row *chain;          /* private: hash table */
 	uint64_t hash;              /* private */
+	uint64_t number;            /* in order of creation */
+	struct posting *postings;   /* private: of indexes */
 };
 struct collection {
 	char name[STATE_NAME_MAX + 1];
@@ -30,12 +32,15 @@ struct collection {
 	size_t rows_len;
 	struct row **table;      /* private */
 	size_t table_len;        /* private: power of two */
+	uint64_t numbers;        /* private: rows ever created */
+	struct index *indexes;   /* private: index.c */
 	struct collection *next; /* private: of the same state */
 };
 
 /* What all states of a run share: the limit. */
 struct state_budget {
 	size_t used, max; /* bytes of heap, estimated */
+	size_t indexes;   /* bytes of indexes, which count too */
 	size_t lost;      /* bytes that did not fit, over all refused changes */
 	uint64_t key[2];  /* of the hash, random: ids come from the workflow */
 };
@@ -52,6 +57,8 @@ void state_wipe(struct state *s) __attribute__((nonnull));
 /* An empty collection.  NULL: no memory, or the name is too long or taken. */
 struct collection *state_add_collection(struct state *s, const char *name) __attribute__((nonnull));
 struct collection *state_collection(const struct state *s, const char *name) __attribute__((nonnull)); /* NULL: none */
+/* A hash that the workflow cannot foresee. */
+uint64_t state_hash(const struct state *s, const char *text, size_t len) __attribute__((nonnull));
 struct row *collection_row(const struct state *s, const struct collection *c, const char *id) __attribute__((nonnull));
 
 /* Each takes over json (also when it fails: it is freed then) and writes the change into the journal.  0; -ENOSPC the

@@ -9,6 +9,7 @@ struct route {
 	const char *id;            /* NULL in the short form */
 	const char *method, *path; /* of match */
 	const char *resource;      /* or NULL */
+	bool is_stripe;            /* the service's profile: POST with {id} is an update there */
 	struct wr_scope scope;
 	bool changed; /* an effect that changes something was read */
 };

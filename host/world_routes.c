@@ -131,22 +131,37 @@ read_filter(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_array(c, v, 1, 64, "fields", read_filter_field, NULL);
 }
 
+static int
+read_page(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char *const words[] = { "cursor", "pages", NULL };
+	size_t which;
+
+	(void)arg;
+	return wr_word(c, v, words, &which);
+}
+
 /* The verb follows from method and path; what follows none is an error. */
 static int
 check_resource(struct wr *c, const struct route *t)
 {
 	bool one = path_has_param(t->path, "id", 2), list = strcmp(t->method, "GET") == 0 && !one;
+	const struct cJSON *only;
 	size_t mark;
 	int r;
 
-	if (list || strcmp(t->method, "GET") == 0 || (strcmp(t->method, "POST") == 0 && !one) ||
+	if (list || strcmp(t->method, "GET") == 0 || (strcmp(t->method, "POST") == 0 && (!one || t->is_stripe)) ||
 	    (one &&
 	     (strcmp(t->method, "PUT") == 0 || strcmp(t->method, "PATCH") == 0 || strcmp(t->method, "DELETE") == 0))) {
-		if (list || !cJSON_GetObjectItemCaseSensitive(t->json, "filter"))
+		only = cJSON_GetObjectItemCaseSensitive(t->json, "filter");
+		if (!only)
+			only = cJSON_GetObjectItemCaseSensitive(t->json, "page");
+		if (list || !only)
 			return 0;
-		mark = wr_enter(c, "filter");
-		r = wr_fail_key(c, -EPROTO, "only a list (GET without {id}) can be filtered");
-		diag_fix(c->d, "take \"filter\" out");
+		mark = wr_enter(c, only->string);
+		r = wr_fail_key(c, -EPROTO, "only a list (GET without {id}) can be %s",
+				strcmp(only->string, "page") == 0 ? "paged" : "filtered");
+		diag_fix(c->d, "take \"%s\" out", only->string);
 		wr_leave(c, mark);
 		return r;
 	}
@@ -266,7 +281,7 @@ read_plain_route(struct wr *c, struct route *t)
 		{ "resource", NULL, 0, NULL },
 		{ "filter", NULL, 0, NULL },
 		{ "emit", NULL, WR_LATER, NULL },
-		{ "page", NULL, WR_LATER, NULL },
+		{ "page", NULL, 0, NULL },
 		{ "path", NULL, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
@@ -284,6 +299,7 @@ read_plain_route(struct wr *c, struct route *t)
 		{ "when", world_read_guard, 0, NULL },
 		{ "resource", read_resource, WR_REQUIRED, NULL },
 		{ "filter", read_filter, 0, NULL },
+		{ "page", read_page, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *reply;
@@ -327,7 +343,7 @@ read_short_route(struct wr *c, struct route *t)
 		{ "resource", read_resource, WR_REQUIRED, "\"resource\": \"COLLECTION\"" },
 		{ "path", read_path, WR_REQUIRED, "\"path\": \"/things\"" },
 		{ "filter", read_filter, 0, NULL },
-		{ "page", NULL, WR_LATER, NULL },
+		{ "page", read_page, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 	static const char *const verbs[] = { "list", "get", "create", "update", "delete" };
@@ -351,7 +367,7 @@ read_short_route(struct wr *c, struct route *t)
 static int
 read_route(struct wr *c, const struct cJSON *v, void *arg)
 {
-	const struct cJSON *service = arg, *match;
+	const struct cJSON *service = arg, *match, *profile;
 	struct route t;
 	int r;
 
@@ -362,6 +378,8 @@ read_route(struct wr *c, const struct cJSON *v, void *arg)
 	t.scope.variables = cJSON_GetObjectItemCaseSensitive(service, "variables");
 	t.scope.routes = t.routes;
 	t.scope.path = "";
+	profile = cJSON_GetObjectItemCaseSensitive(service, "profile");
+	t.is_stripe = profile && strcmp(profile->valuestring, "stripe/v1") == 0;
 	if (!cJSON_IsObject(v)) {
 		r = wr_fail(c, -EPROTO, "a route is an object, found %s", wr_type(v));
 		diag_fix(c->d, "write { \"id\": ..., \"match\": ..., \"reply\": ... }");

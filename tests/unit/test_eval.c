@@ -232,7 +232,10 @@ too_many(void)
 			is_value("count(state.many, 'id', '5')", "1");
 	}
 	ok(made, "100,001 rows");
-	is_value("count(state.many, 'id', '5')", "error -7");
+	is_value("count(state.many, 'id', '5')", "1");
+	is_value("sum(state.many, 'n', 'id', '5')", "0");
+	is_value("count(state.many, 'id', null)", "error -7");
+	is_value("sum(state.many, 'n')", "error -7");
 	is_value("len(state.many)", "100001");
 }
 

@@ -435,6 +435,11 @@ test_routes(void)
 	refused(MATCHED("\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}"), -EPROTO, 6,
 		ROUTE0 "/reply/headers/Content-Length", "writes this header itself", "take it out");
 	refused(MATCHED("\"reply\":{},\"emit\":[]"), -EOPNOTSUPP, 6, ROUTE0 "/emit", "not supported", "take it out");
+	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"resource\":\"rows\",\"page\":\"cursor\"}"),
+		-EPROTO, 6, ROUTE0 "/page", "can be paged", "take \"page\" out");
+	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"page\":\"page\"}"), -EPROTO, 6, ROUTE0 "/page",
+		"\"page\"", "\"pages\"");
+	accepted("a paged resource", ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"page\":\"pages\"}"));
 	accepted("resources", ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"filter\":[\"n\"]}"));
 	accepted(
 		"a guard before the general route",
