@@ -208,6 +208,10 @@ $(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/s
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
+# The same without sanitizers, of the guest's own objects: for measuring.
+$(O)/tests/twinbench: tests/lib/twinrun.c $(GUEST_A)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(STD) $(HARDEN) -w -I. $(MUSL_INC) -static -o $@ -Wl,--start-group $^ $(D)/lib/libbearssl.a -Wl,--end-group
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * tls.h - TLS 1.2 between a client's bytes and the HTTP engine, without I/O: ECDHE-ECDSA over P-256 with AES-GCM or
- * ChaCha20-Poly1305, ALPN http/1.1, sessions resumed by their id.
+ * tls.h - TLS 1.2 between a client's bytes and the HTTP engine, without I/O: ECDHE (X25519 or P-256) with an ECDSA
+ * key on P-256, AES-GCM or ChaCha20-Poly1305, ALPN http/1.1, sessions resumed by their id.
  *
  * Memory: TLS_CONNECTION_BYTES a connection, of which the buffers are only touched as far as records fill them: 1,000 connections
  * take 30 MB at the most.  A service keeps TLS_SESSIONS sessions, the longest unused one makes room. */

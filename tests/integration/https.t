@@ -71,7 +71,8 @@ if command -v openssl >/dev/null; then
 	https '"openssl"'
 	is_run passed 0 "openssl as the client"
 	is "$(said no-sni)" "Verification: OK" "without SNI the leaf verifies, for the second host too"
-	is "$(said new) $(said curve)" "New, TLSv1.2 Server Temp Key: ECDH, prime256v1, 256 bits" "P-256"
+	is "$(said new) $(said curve)" "New, TLSv1.2 Server Temp Key: X25519" "X25519 first"
+	is "$(said P-256)" "Server Temp Key: ECDH, prime256v1" "P-256 for who knows no other"
 	is "$(said reused)" "Reused, TLSv1.2" "-sess_out, -sess_in: resumed"
 	is "$(said renegotiation)" "Secure Renegotiation IS supported" "the extension of secure renegotiation is answered"
 	is "$(said fingerprint)" "$(json "$receipt" 'r.runtime.ca_sha256')" "the digest of the receipt is the fingerprint"
