@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "host/json.h"
+#include "host/trace.h"
 #include "proto/cursor.h"
 
 static int __attribute__((format(printf, 2, 3))) bad(struct evidence *e, const char *format, ...)
@@ -322,46 +323,6 @@ take_state(struct evidence *e, const uint8_t *body, size_t len)
 	return keep(e, phase ? "state-final" : "state-initial", "state", body + 2, len - 2, &s->place, s->digest);
 }
 
-static void
-hash_text(struct sha256 *h, const char *text)
-{
-	sha256_add(h, text ? text : "", text ? strlen(text) : 0);
-	sha256_add(h, "", 1);
-}
-
-static void
-hash_json(struct sha256 *h, const cJSON *v)
-{
-	char *text = json_print(v);
-
-	hash_text(h, text);
-	free(text);
-}
-
-/* What of an operation makes two runs the same: no times, no connection numbers. */
-static void
-op_digest(struct evidence_op *o, const cJSON *op)
-{
-	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply");
-	const char *body = json_get_text(json_get(request, "body"), "sha256"), *key = json_get_text(op, "key");
-	struct sha256 h;
-
-	sha256_init(&h);
-	hash_text(&h, o->route);
-	hash_text(&h, json_get_text(request, "method"));
-	hash_text(&h, json_get_text(request, "target"));
-	hash_text(&h, body);
-	hash_json(&h, json_get(op, "effects"));
-	hash_json(&h, json_get(reply, "status"));
-	hash_text(&h, json_get_text(reply, "sha256"));
-	hash_json(&h, json_get(op, "fault"));
-	hash_json(&h, json_get(op, "views"));
-	sha256_get(&h, o->content);
-	if (key || !body)
-		sha256_of(key ? key : "", key ? strlen(key) : 0, o->key);
-	else
-		sha256_of(body, strlen(body), o->key);
-}
 
 /* For a person: the request, and what would have had to be different. */
 static void
@@ -402,7 +363,11 @@ is_unmatched(const cJSON *service, const cJSON *op)
 static int
 take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
 {
-	op_digest(o, op);
+	struct trace_op t;
+
+	trace_call(op, &t);
+	memcpy(o->group, t.group, sizeof(o->group));
+	memcpy(o->content, t.content, sizeof(o->content));
 	if (is_unmatched(e->w->services[o->service].json, op)) {
 		if (e->unmatched++ == 0) {
 			e->first_unmatched = o->n;
@@ -422,7 +387,7 @@ take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
 	if (evidence_names_add(&e->names, op, e->t_ms, o->content) < 0 ||
 	    evidence_names_answered(&e->names, e->w, op) < 0)
 		return bad(e, "no memory for a name");
-	memcpy(o->key, o->content, sizeof(o->key));
+	memcpy(o->group, o->content, sizeof(o->group));
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct evidence_op { /* what is kept of an operation; its text is in the spool *
 	const char *route; /* borrowed from the world, "" none */
 	uint32_t n;
 	uint8_t service;     /* or EVIDENCE_DNS */
-	uint8_t key[32];     /* SHA-256 of the idempotency key, or the body's digest; of a name its content */
+	uint8_t group[32];   /* trace.h: by it operations of a service are sorted; of a name its content */
 	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
 };
 struct evidence_name {     /* that was asked of the DNS stub and refused; the same in any case is one */
@@ -109,6 +109,8 @@ void evidence_frame(struct evidence *e, const struct frame *f, const struct fram
 int evidence_finish(struct evidence *e) __attribute__((warn_unused_result, nonnull));
 /* The state of a service as a new document from the spool; phase 0 initial, 1 final.  NULL: none. */
 struct cJSON *evidence_state_doc(struct evidence *e, unsigned phase, size_t service) __attribute__((nonnull));
+/* The digest of a service's final state, credentials named.  False: none came. */
+bool evidence_state_digest(const struct evidence *e, size_t service, uint8_t out[static 32]) __attribute__((nonnull));
 /* 64 hexadecimal digits; what the receipt calls run.fingerprint.  Reads the results in checks. */
 void evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65]) __attribute__((nonnull));
 void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((nonnull));

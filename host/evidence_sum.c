@@ -72,7 +72,7 @@ op_order(const void *a, const void *b)
 
 	if (x->service != y->service)
 		return x->service < y->service ? -1 : 1;
-	if ((r = strcmp(x->route, y->route)) != 0 || (r = memcmp(x->key, y->key, 32)) != 0)
+	if ((r = memcmp(x->group, y->group, 32)) != 0)
 		return r;
 	return x->n < y->n ? -1 : x->n > y->n;
 }
@@ -95,6 +95,19 @@ hash_digest(struct sha256 *h, const char *name, const uint8_t digest[static 32])
 	hash_line(h, name, hex);
 }
 
+bool
+evidence_state_digest(const struct evidence *e, size_t service, uint8_t out[static 32])
+{
+	const struct evidence_state *s = &e->states[e->w->services_len + service];
+
+	if (!s->have)
+		return false;
+	/* Of what was kept, with credentials named: a row that holds one is the same in every run.  What did not fit into
+	 * the event file has no place, and within-limits says so. */
+	memcpy(out, s->place.len ? s->place.digest : s->digest, 32);
+	return true;
+}
+
 void
 evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 {
@@ -105,7 +118,7 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	size_t i;
 
 	sha256_init(&h);
-	hash_line(&h, "fingerprint", "1");
+	hash_line(&h, "fingerprint", "2");
 	hash_line(&h, "policy", e->gate.policy_sha256);
 	hash_digest(&h, "world", e->w->sha256);
 	snprintf(text, sizeof(text), "%" PRIu64, seed);
@@ -122,7 +135,8 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 
 			if (o->service != EVIDENCE_DNS)
 				hash_digest(&h, e->w->services[o->service].name, o->content);
-			else if (i == 0 || o[-1].service != EVIDENCE_DNS || memcmp(o[-1].content, o->content, 32) != 0)
+			else if (i == 0 || o[-1].service != EVIDENCE_DNS ||
+				 memcmp(o[-1].content, o->content, sizeof(o->content)) != 0)
 				hash_digest(&h, "dns", o->content); /* how often depends on time-outs */
 		}
 	}
@@ -130,8 +144,8 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	for (i = 0; i < e->checks->results_len; i++)
 		hash_line(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
 	for (i = 0; i < e->w->services_len; i++)
-		if (e->states[e->w->services_len + i].have)
-			hash_digest(&h, "state", e->states[e->w->services_len + i].digest);
+		if (evidence_state_digest(e, i, digest))
+			hash_digest(&h, "state", digest);
 	sha256_get(&h, digest);
 	sha256_hex(digest, out);
 }

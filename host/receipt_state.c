@@ -143,11 +143,18 @@ receipt_state(struct emit *e, const struct receipt *r)
 {
 	struct diff d = { .e = e };
 	cJSON *before, *after;
+	uint8_t digest[32];
 	size_t i;
 
 	emit_open(e, "state", '{');
 	phase(e, r, "initial", 0);
 	phase(e, r, "final", 1);
+	/* Of all that a service was at the end, which is more than its collections: what the fingerprint takes of it. */
+	emit_open(e, "final_sha256", '{');
+	for (i = 0; i < r->world->services_len; i++)
+		if (evidence_state_digest(r->evidence, i, digest))
+			emit_hex(e, r->world->services[i].name, digest);
+	emit_close(e);
 	emit_open(e, "diff", '[');
 	for (i = 0; i < r->world->services_len; i++) {
 		before = evidence_state_doc(r->evidence, 0, i);

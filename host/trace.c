@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * trace.c - see trace.h. */
+#include "host/trace.h"
+
+#include <cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/json.h"
+#include "proto/sha256.h"
+
+static void
+hash_text(struct sha256 *h, const char *text)
+{
+	sha256_add(h, text ? text : "", text ? strlen(text) : 0);
+	sha256_add(h, "", 1);
+}
+
+static void
+hash_json(struct sha256 *h, const cJSON *v)
+{
+	char *text = json_print(v);
+
+	hash_text(h, text);
+	free(text);
+}
+
+const char *
+trace_fault(const cJSON *op)
+{
+	const cJSON *fault = json_get(op, "fault");
+
+	/* Of a fault only its id: how many bytes had left before it cut depends on the machine. */
+	return cJSON_IsString(fault) ? fault->valuestring : json_get_text(fault, "id");
+}
+
+void
+trace_call(const cJSON *op, struct trace_op *out)
+{
+	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply"), *views = json_get(op, "views");
+	const char *method = json_get_text(request, "method"), *target = json_get_text(request, "target");
+	const char *body = json_get_text(json_get(request, "body"), "sha256"), *key = json_get_text(op, "key");
+	struct sha256 h;
+
+	sha256_init(&h);
+	hash_text(&h, json_get_text(op, "route"));
+	hash_text(&h, key ? "key" : "call");
+	if (key) {
+		hash_text(&h, key);
+	} else {
+		hash_text(&h, method);
+		hash_text(&h, target);
+		hash_text(&h, body);
+	}
+	sha256_get(&h, out->group);
+
+	sha256_init(&h);
+	hash_text(&h, json_get_text(op, "route"));
+	hash_text(&h, key);
+	hash_text(&h, method);
+	hash_text(&h, target);
+	hash_text(&h, body);
+	hash_json(&h, json_get(op, "effects"));
+	hash_json(&h, json_get(reply, "status"));
+	hash_text(&h, json_get_text(reply, "sha256"));
+	hash_text(&h, trace_fault(op));
+	hash_text(&h, json_get_text(views, "service"));
+	hash_text(&h, json_get_text(views, "client"));
+	sha256_get(&h, out->content);
+}
