@@ -212,6 +212,10 @@ $(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/s
 $(O)/tests/twinbench: tests/lib/twinrun.c $(GUEST_A)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(STD) $(HARDEN) -w -I. $(MUSL_INC) -static -o $@ -Wl,--start-group $^ $(D)/lib/libbearssl.a -Wl,--end-group
+# Calls over few and many rows, without sockets.
+$(O)/tests/rows: tests/bench/rows.c $(GUEST_A)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(STD) $(HARDEN) -w -I. $(FOREIGN) $(MUSL_INC) -static -o $@ -Wl,--start-group $^ $(LIB_A) -Wl,--end-group
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY = $(FUZZ:%=$(O)/tests/replay/%)
 $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
@@ -291,7 +295,7 @@ compat:
 	+$(Q)$(sub_make) all $(O)/compat.stamp
 	$(Q)bash tests/compat/run.sh
 bench:
-	+$(Q)$(sub_make) all $(O)/tests/fwbench
+	+$(Q)$(sub_make) all $(O)/tests/fwbench $(O)/tests/rows
 	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
 demo:
 	$(Q)sh .ci/packages demo
