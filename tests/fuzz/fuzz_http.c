@@ -15,8 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char world_text[] =
 	"{\"run\":{\"id\":\"r\",\"seed\":7,\"start_ms\":1790000000000},\"limits\":{\"operations\":100,\"state_bytes\":100000},"
-	"\"secrets\":{\"key\":\"at_test_secret\"},\"services\":[{\"name\":\"shop\",\"kind\":\"http\",\"hosts\":[\"s\"],"
-	"\"state\":{\"orders\":[{\"id\":\"o1\",\"n\":1}]},\"routes\":[{\"resource\":\"orders\",\"path\":\"/orders\",\"filter\":[\"n\"]},"
+	"\"secrets\":{\"key\":\"at_test_secret\"},\"services\":[{\"name\":\"shop\",\"kind\":\"http\",\"hosts\":[\"s\"],\"profile\":\"stripe/v1\",\"idempotency\":{\"on\":[\"POST\",\"PUT\"]},\"rate_limit\":{\"limit\":20,\"window_ms\":1000},"
+	"\"state\":{\"orders\":[{\"id\":\"o1\",\"n\":1}]},\"routes\":[{\"resource\":\"orders\",\"path\":\"/orders\",\"filter\":[\"n\"]},{\"id\":\"pages\",\"match\":{\"method\":\"GET\",\"path\":\"/p\"},\"resource\":\"orders\",\"filter\":[\"n\",\"t\"],\"page\":\"pages\"},"
+	"{\"id\":\"match\",\"match\":{\"path\":\"/m\",\"query\":{\"q\":{\"matches\":\"^(a|b)+[^c]?\"},\"r\":[\"1\",\"*\"]},\"headers\":{\"X-A\":{\"not\":\"1\"}},"
+	"\"body\":{\"json\":{\"a\":{\"contains\":{\"b\":\"*\"}},\"c\":{\"equals\":{\"d\":[1]}},\"e\":{\"f\":[1,{\"g\":null}]}}}},\"reply\":{\"status\":402,\"code\":\"declined\"}},"
+	"{\"id\":\"form\",\"match\":{\"path\":\"/m\",\"body\":{\"form\":{\"a[b]\":\"*\",\"c\":{\"not\":{\"matches\":\"x\"}}}}},\"do\":[{\"create\":\"orders\"}]},"
 	"{\"id\":\"echo\",\"match\":{\"path\":\"/e/{what}\"},\"do\":[{\"find\":\"orders\",\"id\":\"{{request.path.what}}\",\"as\":\"o\"},"
 	"{\"require\":\"o.n + int(request.body.n, 0) < 9 or count(state.orders, 'n', request.form.n) == 1\"},"
 	"{\"update\":\"orders\",\"id\":\"{{o.id}}\",\"set\":{\"n\":\"{{request.body.n}}\",\"t\":\"{{lower(request.query.t)}}{{request.body}}\"}},"
