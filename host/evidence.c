@@ -367,6 +367,7 @@ take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
 
 	trace_call(op, &t);
 	memcpy(o->group, t.group, sizeof(o->group));
+	memcpy(o->key, t.key, sizeof(o->key));
 	memcpy(o->content, t.content, sizeof(o->content));
 	if (is_unmatched(e->w->services[o->service].json, op)) {
 		if (e->unmatched++ == 0) {

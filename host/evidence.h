@@ -26,7 +26,8 @@ struct evidence_op { /* what is kept of an operation; its text is in the spool *
 	const char *route; /* borrowed from the world, "" none */
 	uint32_t n;
 	uint8_t service;     /* or EVIDENCE_DNS */
-	uint8_t group[32];   /* trace.h: by it operations of a service are sorted; of a name its content */
+	uint8_t group[32];   /* trace.h, as the next two; of a name its content */
+	uint8_t key[16];     /* zero: none */
 	uint8_t content[32]; /* SHA-256 of what the fingerprint takes of it */
 };
 struct evidence_name {     /* that was asked of the DNS stub and refused; the same in any case is one */

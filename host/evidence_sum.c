@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/evidence.h"
-#include "host/json.h"
+#include "host/trace.h"
 
 struct cJSON *
 evidence_state_doc(struct evidence *e, unsigned phase, size_t service)
@@ -64,19 +64,6 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	out->arg = e;
 }
 
-static int
-op_order(const void *a, const void *b)
-{
-	const struct evidence_op *x = a, *y = b;
-	int r;
-
-	if (x->service != y->service)
-		return x->service < y->service ? -1 : 1;
-	if ((r = memcmp(x->group, y->group, 32)) != 0)
-		return r;
-	return x->n < y->n ? -1 : x->n > y->n;
-}
-
 static void
 hash_line(struct sha256 *h, const char *name, const char *value)
 {
@@ -95,6 +82,36 @@ hash_digest(struct sha256 *h, const char *name, const uint8_t digest[static 32])
 	hash_line(h, name, hex);
 }
 
+static void
+hash_operations(struct sha256 *h, const struct evidence *e)
+{
+	struct trace_place *sorted = e->ops_len ? calloc(e->ops_len, sizeof(*sorted)) : NULL;
+	const struct evidence_op *o, *before = NULL;
+	size_t i;
+
+	if (e->ops_len && !sorted)
+		hash_line(h, "operations", "unknown"); /* equal to no whole record */
+	for (i = 0; sorted && i < e->ops_len; i++) {
+		o = &e->ops[i];
+		sorted[i].service = o->service;
+		memcpy(sorted[i].group, o->group, sizeof(o->group));
+		memcpy(sorted[i].key, o->key, sizeof(o->key));
+		sorted[i].n = o->n;
+		sorted[i].origin = o;
+	}
+	if (sorted)
+		trace_sort(sorted, e->ops_len);
+	for (i = 0; sorted && i < e->ops_len; i++, before = o) {
+		o = sorted[i].origin;
+		if (o->service != EVIDENCE_DNS)
+			hash_digest(h, e->w->services[o->service].name, o->content);
+		else if (!before || before->service != EVIDENCE_DNS ||
+			 memcmp(before->content, o->content, sizeof(o->content)) != 0)
+			hash_digest(h, "dns", o->content); /* how often depends on time-outs */
+	}
+	free(sorted);
+}
+
 bool
 evidence_state_digest(const struct evidence *e, size_t service, uint8_t out[static 32])
 {
@@ -111,7 +128,6 @@ evidence_state_digest(const struct evidence *e, size_t service, uint8_t out[stat
 void
 evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 {
-	struct evidence_op *sorted = NULL;
 	struct sha256 h;
 	char text[64];
 	uint8_t digest[32];
@@ -125,22 +141,7 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	hash_line(&h, "seed", text);
 	snprintf(text, sizeof(text), "%d/%u", e->have_exit ? e->exit.code : -2, e->have_exit ? e->exit.signal : 0u);
 	hash_line(&h, "exit", text);
-	if (e->ops_len && !(sorted = malloc(e->ops_len * sizeof(*sorted))))
-		hash_line(&h, "operations", "unknown"); /* equal to no whole record */
-	if (sorted) {
-		memcpy(sorted, e->ops, e->ops_len * sizeof(*sorted));
-		qsort(sorted, e->ops_len, sizeof(*sorted), op_order);
-		for (i = 0; i < e->ops_len; i++) {
-			const struct evidence_op *o = &sorted[i];
-
-			if (o->service != EVIDENCE_DNS)
-				hash_digest(&h, e->w->services[o->service].name, o->content);
-			else if (i == 0 || o[-1].service != EVIDENCE_DNS ||
-				 memcmp(o[-1].content, o->content, sizeof(o->content)) != 0)
-				hash_digest(&h, "dns", o->content); /* how often depends on time-outs */
-		}
-	}
-	free(sorted);
+	hash_operations(&h, e);
 	for (i = 0; i < e->checks->results_len; i++)
 		hash_line(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
 	for (i = 0; i < e->w->services_len; i++)

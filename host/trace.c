@@ -40,23 +40,23 @@ trace_call(const cJSON *op, struct trace_op *out)
 	const cJSON *request = json_get(op, "request"), *reply = json_get(op, "reply"), *views = json_get(op, "views");
 	const char *method = json_get_text(request, "method"), *target = json_get_text(request, "target");
 	const char *body = json_get_text(json_get(request, "body"), "sha256"), *key = json_get_text(op, "key");
+	uint8_t digest[32];
 	struct sha256 h;
 
 	sha256_init(&h);
 	hash_text(&h, json_get_text(op, "route"));
-	hash_text(&h, key ? "key" : "call");
-	if (key) {
-		hash_text(&h, key);
-	} else {
-		hash_text(&h, method);
-		hash_text(&h, target);
-		hash_text(&h, body);
-	}
+	hash_text(&h, method);
+	hash_text(&h, target);
+	hash_text(&h, body);
 	sha256_get(&h, out->group);
+	memset(out->key, 0, sizeof(out->key));
+	if (key) {
+		sha256_of(key, strlen(key), digest);
+		memcpy(out->key, digest, sizeof(out->key));
+	}
 
 	sha256_init(&h);
 	hash_text(&h, json_get_text(op, "route"));
-	hash_text(&h, key);
 	hash_text(&h, method);
 	hash_text(&h, target);
 	hash_text(&h, body);
@@ -67,4 +67,50 @@ trace_call(const cJSON *op, struct trace_op *out)
 	hash_text(&h, json_get_text(views, "service"));
 	hash_text(&h, json_get_text(views, "client"));
 	sha256_get(&h, out->content);
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct trace_place *x = a, *y = b;
+	int r;
+
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	if ((r = memcmp(x->group, y->group, sizeof(x->group))) != 0 ||
+	    (r = memcmp(x->key, y->key, sizeof(x->key))) != 0)
+		return r;
+	return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static int
+by_rank(const void *a, const void *b)
+{
+	const struct trace_place *x = a, *y = b;
+	int r;
+
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	if ((r = memcmp(x->group, y->group, sizeof(x->group))) != 0)
+		return r;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->n < y->n ? -1 : x->n > y->n;
+}
+
+void
+trace_sort(struct trace_place *list, size_t len)
+{
+	size_t i;
+
+	if (len == 0)
+		return;
+	qsort(list, len, sizeof(*list), by_key);
+	for (i = 0; i < len; i++)
+		list[i].rank = i > 0 && list[i - 1].service == list[i].service &&
+					       memcmp(list[i - 1].group, list[i].group, sizeof(list[i].group)) == 0 &&
+					       memcmp(list[i - 1].key, list[i].key, sizeof(list[i].key)) == 0
+				       ? list[i - 1].rank
+				       : list[i].n;
+	qsort(list, len, sizeof(*list), by_rank);
 }

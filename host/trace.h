@@ -9,11 +9,21 @@
 
 struct cJSON;
 
-/* The order of operations within the fingerprint: service, group, number. */
+/* The order of operations within the fingerprint: service, group, the number of the first operation of the group with this
+ * key, number.  The key's own text counts nowhere: many SDKs make it from random bytes. */
 struct trace_op {
-	uint8_t group[32];   /* of the route and the key, or of method, target and body where there is no key */
+	uint8_t group[32];   /* of route, method, target and body: calls that are told apart only by when they came */
+	uint8_t key[16];     /* of the idempotency key; zero without */
 	uint8_t content[32]; /* of all that the fingerprint takes of it */
 };
+struct trace_place { /* what an operation is sorted by */
+	size_t service;
+	uint8_t group[32], key[16];
+	uint64_t n, rank;   /* rank is filled by trace_sort */
+	const void *origin; /* the caller's */
+};
+/* Into the order of the fingerprint. */
+void trace_sort(struct trace_place *list, size_t len);
 /* Of one call, validated or not: what is missing counts as empty. */
 void trace_call(const struct cJSON *op, struct trace_op *out) __attribute__((nonnull(2)));
 /* The part that a fault has in the fingerprint: its id, or NULL. */

@@ -105,13 +105,14 @@ op(struct part *p, const char *service, const char *route, const char *method, c
 {
 	char *out = p->ops[p->ops_len++];
 
-	snprintf(out, sizeof(p->ops[0]),
-		 "\"t_ms\":%zu,\"service\":\"%s\",\"kind\":\"http\",\"conn\":%zu,\"route\":%s,\"request\":{\"method\":"
-		 "\"%s\",\"target\":\"%s\",\"body\":{\"bytes\":3,\"sha256\":\"%c%063d\"}},\"key\":%s,"
-		 "\"idempotency\":null,\"resend_of\":null,\"effects\":[{\"create\":\"/rows/%c\"}],\"reply\":{\"status\":%d,"
-		 "\"bytes\":1,\"sha256\":\"%c%063d\"},\"fault\":null,\"views\":{\"service\":\"applied\",\"client\":"
-		 "\"told-ok\"},\"unmatched\":false}",
-		 p->ops_len, service, p->ops_len % 3, route, method, target, body, 0, key, reply, status, reply, 0);
+	snprintf(
+		out, sizeof(p->ops[0]),
+		"\"t_ms\":%zu,\"service\":\"%s\",\"kind\":\"http\",\"conn\":%zu,\"route\":%s,\"request\":{\"method\":"
+		"\"%s\",\"target\":\"%s\",\"body\":{\"bytes\":3,\"sha256\":\"%c%063d\"}},\"key\":%s,"
+		"\"idempotency\":null,\"resend_of\":null,\"effects\":[{\"create\":\"/rows/%c\"}],\"reply\":{\"status\":%d,"
+		"\"bytes\":1,\"sha256\":\"%c%063d\"},\"fault\":null,\"views\":{\"service\":\"applied\",\"client\":"
+		"\"told-ok\"},\"unmatched\":false}",
+		p->ops_len, service, p->ops_len % 3, route, method, target, body, 0, key, reply, status, reply, 0);
 }
 
 static void
@@ -192,11 +193,11 @@ same(const struct part *p, const char *what)
 	ok(strcmp(first, other) == 0, "the same fingerprint: %s", what);
 }
 
-#define CHANGE(what, kind, ...)                                                                                        \
-	do {                                                                                                           \
-		base(&p);                                                                                              \
-		__VA_ARGS__;                                                                                           \
-		kind(&p, what);                                                                                        \
+#define CHANGE(what, kind, ...) \
+	do { \
+		base(&p); \
+		__VA_ARGS__; \
+		kind(&p, what); \
 	} while (0)
 
 static void
@@ -215,7 +216,7 @@ test_ingredients(void)
 	CHANGE("the method", differs, replace(p.ops[0], "POST", "PUT"));
 	CHANGE("the target", differs, replace(p.ops[2], "x=1", "x=3"));
 	CHANGE("the body", differs, replace(p.ops[0], "\"sha256\":\"1", "\"sha256\":\"9"));
-	CHANGE("the key", differs, replace(p.ops[0], "\"k1\"", "\"k9\""));
+	CHANGE("the text of a key, which SDKs draw at random", same, replace(p.ops[0], "\"k1\"", "\"k9\""));
 	CHANGE("the effects", differs, replace(p.ops[0], "/rows/a", "/rows/z"));
 	CHANGE("the reply's status", differs, replace(p.ops[0], "\"status\":201", "\"status\":200"));
 	CHANGE("the reply", differs, replace(p.ops[0], "\"sha256\":\"a", "\"sha256\":\"9"));
@@ -230,10 +231,36 @@ test_ingredients(void)
 	CHANGE("a call that repeats another", same, replace(p.ops[1], "\"resend_of\":null", "\"resend_of\":0"));
 }
 
+/* Two equal bodies with two keys, and a repeat of the first that was sent earlier or later. */
+static void
+test_keys(void)
+{
+	static const size_t late[OPS_MAX] = { 0, 1, 2 }, early[OPS_MAX] = { 0, 2, 1 };
+	char first[65], other[65];
+	static struct part p;
+
+	base(&p);
+	p.ops_len = 0;
+	op(&p, "pay", "\"rows.create\"", "POST", "/rows", '1', "\"k1\"", 201, 'a');
+	op(&p, "pay", "\"rows.create\"", "POST", "/rows", '1', "\"k2\"", 201, 'b');
+	op(&p, "pay", "\"rows.create\"", "POST", "/rows", '1', "\"k1\"", 200, 'a');
+	fingerprint(&p, late, first);
+	fingerprint(&p, early, other);
+	ok(strcmp(first, other) == 0, "a repeat belongs to its key, whenever it comes");
+	replace(p.ops[0], "\"k1\"", "\"zz\"");
+	replace(p.ops[2], "\"k1\"", "\"zz\"");
+	fingerprint(&p, late, other);
+	ok(strcmp(first, other) == 0, "whatever the keys are");
+	replace(p.ops[2], "\"zz\"", "\"k2\"");
+	fingerprint(&p, late, other);
+	ok(strcmp(first, other) != 0, "a repeat of the other call is another run");
+}
+
 static void
 test_fault(void)
 {
-	const char *text[3] = { "{\"fault\":{\"id\":\"lost\",\"bytes\":3}}", "{\"fault\":{\"id\":\"lost\",\"bytes\":9}}",
+	const char *text[3] = { "{\"fault\":{\"id\":\"lost\",\"bytes\":3}}",
+				"{\"fault\":{\"id\":\"lost\",\"bytes\":9}}",
 				"{\"fault\":{\"id\":\"late\",\"bytes\":3}}" };
 	struct trace_op t[3];
 	cJSON *doc;
@@ -263,6 +290,7 @@ main(void)
 		abort();
 	test_order();
 	test_ingredients();
+	test_keys();
 	test_fault();
 	checks_wipe(&checks);
 	world_wipe(&world);
