@@ -392,6 +392,10 @@ tls_receive(struct tls_conn *t, struct http_conn *h, const char *data, size_t le
 		t->up = t->up || (state & (BR_SSL_SENDAPP | BR_SSL_RECVAPP)) != 0;
 		if (!give(t, h) || used == len)
 			return used;
+		/* a goodbye may follow the request: after it no reply could leave */
+		http_output(h, &n);
+		if (n > 0)
+			return used;
 		room = br_ssl_engine_recvrec_buf(e, &n);
 		if (room == NULL || n == 0) {
 			if (br_ssl_engine_current_state(e) & BR_SSL_CLOSED)
