@@ -457,6 +457,16 @@ digest_fill(struct digest *d, const struct request *q)
 	d->filled = true;
 }
 
+static size_t
+first_not_held(const struct condition *c, size_t len, const struct request *q)
+{
+	size_t i = 0;
+
+	while (i < len && holds(&c[i], q))
+		i++;
+	return i;
+}
+
 /* see match.h */
 bool
 conditions_hold(const struct condition *c, size_t len, const struct request *q, struct digest *d)
@@ -466,18 +476,18 @@ conditions_hold(const struct condition *c, size_t len, const struct request *q, 
 	for (size_t i = 0; i < len; i++)
 		if (c[i].need != 0 && (d->bits[c[i].need / 64 % DIGEST_WORDS] >> c[i].need % 64 & 1) == 0)
 			return false;
-	return conditions_held(c, len, q) == len;
+	return first_not_held(c, len, q) == len;
 }
 
 /* see match.h */
 size_t
 conditions_held(const struct condition *c, size_t len, const struct request *q)
 {
-	size_t i = 0;
+	size_t n = 0;
 
-	while (i < len && holds(&c[i], q))
-		i++;
-	return i;
+	for (size_t i = 0; i < len; i++)
+		n += holds(&c[i], q);
+	return n;
 }
 
 /* ---- describing -------------------------------------------------------------------------------------------------------- */
@@ -521,7 +531,7 @@ conditions_describe(const struct condition *c, size_t len, const struct request 
 					     [CONDITION_HEADER] = "the header",
 					     [CONDITION_FORM] = "the form's field",
 					     [CONDITION_BODY] = "the body's member" };
-	size_t i = conditions_held(c, len, q);
+	size_t i = first_not_held(c, len, q);
 	const struct cJSON *part;
 	char wanted[128];
 

@@ -34,7 +34,7 @@ struct digest {
 /* All hold.  *d is filled on first use for a request. */
 bool conditions_hold(const struct condition *c, size_t len, const struct request *q, struct digest *d)
 	__attribute__((nonnull(3, 4)));
-/* How many hold before the first that does not. */
+/* How many of them hold. */
 size_t conditions_held(const struct condition *c, size_t len, const struct request *q) __attribute__((nonnull(3)));
 /* Says in out what the first that does not hold wants: never what the request has, which may hold a secret. */
 void conditions_describe(const struct condition *c, size_t len, const struct request *q, char *out, size_t size)
