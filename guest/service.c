@@ -274,7 +274,7 @@ read_run(struct reading *g)
 	double start = 0, operations = 0, bytes = 0;
 	int r;
 
-	if ((r = reading_check_keys(g, w->doc, "run limits secrets services")) < 0 ||
+	if ((r = reading_check_keys(g, w->doc, "run limits secrets services faults")) < 0 ||
 	    (r = read_number(g, run, "seed", 9007199254740992.0, &w->seed)) < 0 ||
 	    (r = read_number(g, run, "start_ms", 9007199254740992.0, &start)) < 0 ||
 	    (r = read_number(g, limits, "operations", 4294967295.0, &operations)) < 0 ||
@@ -331,6 +331,7 @@ world_read(struct world *w, const char *text, size_t len, const uint64_t hash_ke
 	struct reading g = { .world = w, .error = error, .size = size };
 	struct json_scan scan;
 	int r;
+	const struct cJSON *faults;
 
 	*w = (struct world){ .budget = { .key = { hash_key[0], hash_key[1] } } };
 	arena_init(&w->arena, ARENA_MAX);
@@ -350,6 +351,11 @@ world_read(struct world *w, const char *text, size_t len, const uint64_t hash_ke
 		r = read_services(&g);
 out:
 	if (r < 0)
+	if (r == 0) {
+		g.pointer.len = 0;
+		faults = reading_enter(&g, w->doc, "faults");
+		r = faults == NULL ? 0 : faults_read(&g, faults);
+	}
 		reading_fail(&g, r, "%s",
 			     r == -ENOMEM     ? "out of memory"
 			     : r == -EMSGSIZE ? "nested too deep"
@@ -371,3 +377,4 @@ world_free(struct world *w)
 	cJSON_Delete(w->doc);
 	*w = (struct world){ 0 };
 }
+	faults_wipe(&w->faults);

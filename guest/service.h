@@ -9,6 +9,7 @@
 #include "guest/buf.h"
 #include "guest/eval.h"
 #include "guest/idempotency.h"
+#include "guest/fault.h"
 #include "guest/mask.h"
 #include "guest/match.h"
 #include "guest/profile.h"
@@ -112,6 +113,7 @@ struct world {
 };
 /* Reads and checks text.  0; -EPROTO, -EMSGSIZE or -ENOMEM with "pointer: problem" in error[0..size).  *w must be wiped in
  * any case. */
+	struct fault_set faults;
 int world_read(struct world *w, const char *text, size_t len, const uint64_t hash_key[static 2], char *error,
 	       size_t size) __attribute__((warn_unused_result, nonnull));
 void world_free(struct world *w) __attribute__((nonnull));
