@@ -99,10 +99,10 @@ int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull
 /* ---- what the language may name (world_lang.c) ----------------------------------------------------------------------- */
 #define SCOPE_BOUND_MAX 64u
 struct wr_scope {
-	const struct cJSON *state;  /* the service's collections, or NULL */
+	const struct cJSON *state;     /* the service's collections, or NULL */
 	const struct cJSON *variables; /* those that it starts with, or NULL */
-	const struct cJSON *routes; /* for the variables its effects set */
-	const char *path;           /* the route's path pattern */
+	const struct cJSON *routes;    /* for the variables its effects set */
+	const char *path;              /* the route's path pattern */
 	size_t bound_len;
 	const char *bound[SCOPE_BOUND_MAX];
 };

@@ -58,7 +58,7 @@ make_world() { # NAME PROGRAM [MEMBERS]
 	printf '%s\n' "$2" >"$tmp/$1/m.mjs"
 }
 
-make_world control 'setTimeout(() => {}, 500);'
+make_world control 'setTimeout(() => {}, 5000);'
 begin control
 end_world
 is_run passed 0 "control: with a living monitor the same program passes"
