@@ -392,8 +392,9 @@ tls_receive(struct tls_conn *t, struct http_conn *h, const char *data, size_t le
 		t->up = t->up || (state & (BR_SSL_SENDAPP | BR_SSL_RECVAPP)) != 0;
 		if (!give(t, h) || used == len)
 			return used;
-		/* a goodbye may follow the request: after it no reply could leave */
-		http_output(h, &n);
+		/* A goodbye may follow the request, after which no reply could leave; and a message that was not waited for
+		 * is one too early. */
+		tls_output(t, h, &n);
 		if (n > 0)
 			return used;
 		room = br_ssl_engine_recvrec_buf(e, &n);

@@ -65,6 +65,9 @@ like "$(said no-ca)" 'SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO' "nor with none"
 is "$(said wrong-name)" ERR_TLS_CERT_ALTNAME_INVALID "nor by another name"
 is "$(said unverified)" 200 "one that does not verify does"
 unlike "$(json "$receipt" 'r.runtime.ca_sha256')" "$one" "each run has an authority of its own"
+print=$(json "$receipt" 'r.run.fingerprint')
+https '"distrust"'
+is "$(json "$receipt" 'r.run.fingerprint')" "$print" "which leaves the fingerprint of a run as it is"
 
 # ---- openssl ----
 if command -v openssl >/dev/null; then
