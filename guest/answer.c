@@ -165,38 +165,36 @@ row_replace(struct service *s, struct collection *c, struct row *row, struct cJS
 }
 
 struct drawing {
-	const struct world *world;
+	struct world *world;
 	struct service *service;
+	const struct request *request;
+	struct draw_call *call;
+	uint64_t n; /* ids drawn for this call */
+	int failed; /* -ENOMEM */
 	char id[ID_LEN + 1];
 };
 
-/* SHA-256(seed, service, ordinal), in base 36: the same run gives the same ids, whatever the clock says. */
+/* In base 36.  The same call gets the same ids in the next run, whatever the clock says and whatever came before it. */
 static const char *
 draw(void *arg)
 {
 	struct drawing *d = arg;
-	uint8_t digest[32], numbers[16];
+	uint8_t digest[32];
 	size_t n = 0;
 
-	for (uint8_t again = 0; n < ID_LEN; again++) {
-		struct sha256 h;
-
-		for (int i = 0; i < 8; i++) {
-			numbers[i] = (uint8_t)(d->world->seed_exact >> (56 - 8 * i));
-			numbers[8 + i] = (uint8_t)(d->service->draws >> (56 - 8 * i));
-		}
-		sha256_init(&h);
-		sha256_add(&h, "agenttwin-id/1", 15); /* with its NUL */
-		sha256_add(&h, numbers, sizeof(numbers));
-		sha256_add(&h, d->service->name, strlen(d->service->name) + 1);
-		sha256_add(&h, &again, 1);
-		sha256_get(&h, digest);
+	d->id[0] = '\0';
+	if (d->failed == 0)
+		d->failed = draw_enter(d->world, d->service, d->request, d->call);
+	if (d->failed < 0)
+		return d->id;
+	for (unsigned again = 0; n < ID_LEN; again++) {
+		draw_take(d->world, d->call, "agenttwin-id/2", d->n * 256 + again, digest);
 		for (size_t i = 0; i < 32 && n < ID_LEN; i++)
 			if (digest[i] < 252) /* 7 times 36: no character is likelier than another */
 				d->id[n++] = "abcdefghijklmnopqrstuvwxyz0123456789"[digest[i] % 36];
 	}
 	d->id[ID_LEN] = '\0';
-	d->service->draws++;
+	d->n++;
 	return d->id;
 }
 
@@ -310,7 +308,7 @@ serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 int
 answer_request(struct world *w, struct service *s, struct request *q, double now, struct answer *a)
 {
-	struct drawing d = { .world = w, .service = s };
+	struct drawing d = { .world = w, .service = s, .request = q, .call = &a->call };
 	struct bound bound[EVAL_BOUND_MAX];
 	struct eval e = { .request = q->json,
 			  .state = &s->state,
@@ -327,8 +325,11 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 		return 0;
 	}
 	a->service = s;
-	profile_request_id(w, s, a);
-	r = serve(s, q, &e, a);
+	r = profile_request_id(w, s, q, a);
+	if (r == 0)
+		r = serve(s, q, &e, a);
+	if (r == 0)
+		r = d.failed;
 	if (r < 0)
 		return r;
 	a->tells_error = a->status >= 400 || (s->profile == PROFILE_SLACK && a->body.len > 11 &&

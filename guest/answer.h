@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "guest/buf.h"
+#include "guest/draw.h"
 
 struct cJSON;
 struct idempotency_key;
@@ -38,6 +39,7 @@ struct answer {
 		double now, ends;
 		uint64_t used;
 	} rate;                        /* what the service's rate limit says of this call */
+	struct draw_call call;         /* which call it is, for what is drawn from the seed; known once something was */
 	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));

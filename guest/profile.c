@@ -316,28 +316,25 @@ profile_unauthorized(const struct service *s, struct answer *a, bool missing)
 }
 
 /* see profile.h */
-void
-profile_request_id(const struct world *w, struct service *s, struct answer *a)
+int
+profile_request_id(struct world *w, struct service *s, const struct request *q, struct answer *a)
 {
 	static const char hex[] = "0123456789abcdef";
-	uint8_t digest[32], numbers[16];
-	struct sha256 h;
+	uint8_t digest[32];
+	int r;
 
-	for (int i = 0; i < 8; i++) {
-		numbers[i] = (uint8_t)(w->seed_exact >> (56 - 8 * i));
-		numbers[8 + i] = (uint8_t)(s->requests >> (56 - 8 * i));
-	}
-	s->requests++;
-	sha256_init(&h);
-	sha256_add(&h, "agenttwin-request/1", 20); /* with its NUL */
-	sha256_add(&h, numbers, sizeof(numbers));
-	sha256_add(&h, s->name, strlen(s->name) + 1);
-	sha256_get(&h, digest);
+	if (s->profile == PROFILE_GENERIC && s->idempotency.form == IDEMPOTENCY_NONE)
+		return 0; /* nobody will see it */
+	r = draw_enter(w, s, q, &a->call);
+	if (r < 0)
+		return r;
+	draw_take(w, &a->call, "agenttwin-request/2", 0, digest);
 	for (size_t i = 0; i < sizeof(a->request_id) / 2; i++) {
 		a->request_id[2 * i] = hex[digest[i] >> 4];
 		a->request_id[2 * i + 1] = hex[digest[i] & 15];
 	}
 	a->request_id[sizeof(a->request_id) - 1] = '\0';
+	return 0;
 }
 
 /* A header that the route wrote itself stays. */

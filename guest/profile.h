@@ -33,7 +33,8 @@ void profile_unauthorized(const struct service *s, struct answer *a, bool missin
 void answer_header(struct answer *a, const char *name, const char *value) __attribute__((nonnull));
 /* Request ids and what else such a service puts on each reply.  a->request_id is set already. */
 void profile_headers(const struct service *s, const struct request *q, struct answer *a) __attribute__((nonnull));
-/* Draws a->request_id: the n-th of the service, from the run's seed. */
-void profile_request_id(const struct world *w, struct service *s, struct answer *a) __attribute__((nonnull));
+/* Draws a->request_id from the run's seed, where the profile has one.  0 or -ENOMEM. */
+int profile_request_id(struct world *w, struct service *s, const struct request *q, struct answer *a)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif

@@ -284,6 +284,8 @@ read_run(struct reading *g)
 	w->start_ms = (uint64_t)start;
 	w->operations_max = (uint64_t)operations;
 	w->budget.max = (size_t)bytes;
+	if ((r = twin_clock_read(g, cJSON_GetObjectItemCaseSensitive(run, "clock"), start, &w->clock)) < 0)
+		return r;
 	r = mask_init(&w->mask, cJSON_GetObjectItemCaseSensitive(w->doc, "secrets"), &w->arena);
 	return r < 0 ? reading_fail(g, r, "secrets: an object of names and strings is wanted") : 0;
 }
@@ -329,9 +331,9 @@ int
 world_read(struct world *w, const char *text, size_t len, const uint64_t hash_key[static 2], char *error, size_t size)
 {
 	struct reading g = { .world = w, .error = error, .size = size };
+	const struct cJSON *faults;
 	struct json_scan scan;
 	int r;
-	const struct cJSON *faults;
 
 	*w = (struct world){ .budget = { .key = { hash_key[0], hash_key[1] } } };
 	arena_init(&w->arena, ARENA_MAX);
@@ -349,13 +351,13 @@ world_read(struct world *w, const char *text, size_t len, const uint64_t hash_ke
 	r = read_run(&g);
 	if (r == 0)
 		r = read_services(&g);
-out:
-	if (r < 0)
 	if (r == 0) {
 		g.pointer.len = 0;
 		faults = reading_enter(&g, w->doc, "faults");
 		r = faults == NULL ? 0 : faults_read(&g, faults);
 	}
+out:
+	if (r < 0)
 		reading_fail(&g, r, "%s",
 			     r == -ENOMEM     ? "out of memory"
 			     : r == -EMSGSIZE ? "nested too deep"
@@ -372,9 +374,11 @@ world_free(struct world *w)
 		state_wipe(&w->services[i].state);
 	for (size_t i = 0; i < w->services_len; i++)
 		idempotency_wipe(&w->services[i].idempotency);
+	for (size_t i = 0; i < w->services_len; i++)
+		draws_wipe(&w->services[i].draws);
 	free(w->services);
+	faults_wipe(&w->faults);
 	arena_wipe(&w->arena);
 	cJSON_Delete(w->doc);
 	*w = (struct world){ 0 };
 }
-	faults_wipe(&w->faults);

@@ -7,14 +7,16 @@
 #include <stdint.h>
 
 #include "guest/buf.h"
+#include "guest/draw.h"
 #include "guest/eval.h"
-#include "guest/idempotency.h"
 #include "guest/fault.h"
+#include "guest/idempotency.h"
 #include "guest/mask.h"
 #include "guest/match.h"
 #include "guest/profile.h"
 #include "guest/rate.h"
 #include "guest/state.h"
+#include "guest/twin_clock.h"
 
 struct cJSON;
 struct tls_service;
@@ -89,7 +91,6 @@ struct service {
 	const char *auth_header; /* lower case */
 	const char *accept;
 	enum profile profile;
-	uint64_t requests;    /* ids of requests drawn so far */
 	bool unmatched_fails; /* an unmatched call is an error of the run */
 	bool tls;
 	struct tls_service *secure; /* borrowed: its certificate and sessions; NULL without tls */
@@ -98,7 +99,7 @@ struct service {
 	struct rate_limit rate_limit;
 	struct route *routes;
 	size_t routes_len;
-	uint64_t draws; /* fresh ids drawn so far */
+	struct draws draws; /* which calls drew something */
 };
 struct world {
 	struct cJSON *doc; /* owned; everything below borrows from it */
@@ -106,14 +107,15 @@ struct world {
 	struct mask mask;
 	double seed;
 	uint64_t seed_exact, start_ms;
+	struct twin_clock clock;
 	uint64_t operations_max;
 	struct state_budget budget;
 	struct service *services; /* owned array */
 	size_t services_len;
+	struct fault_set faults;
 };
 /* Reads and checks text.  0; -EPROTO, -EMSGSIZE or -ENOMEM with "pointer: problem" in error[0..size).  *w must be wiped in
  * any case. */
-	struct fault_set faults;
 int world_read(struct world *w, const char *text, size_t len, const uint64_t hash_key[static 2], char *error,
 	       size_t size) __attribute__((warn_unused_result, nonnull));
 void world_free(struct world *w) __attribute__((nonnull));

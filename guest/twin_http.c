@@ -294,7 +294,7 @@ static const char *
 date(struct http_core *core)
 {
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	time_t now = (time_t)((core->world->start_ms + core->t_ms) / 1000);
+	time_t now = (time_t)(twin_clock_now(&core->world->clock, core->t_ms) / 1000);
 	struct tm tm;
 
 	if (core->date_s != (uint64_t)now && gmtime_r(&now, &tm) != NULL) {
@@ -431,7 +431,7 @@ answer(struct http_conn *c)
 	}
 	answer_init(&a);
 	if (r == 0)
-		r = answer_request(core->world, c->service, q, (double)(core->world->start_ms + core->t_ms), &a);
+		r = answer_request(core->world, c->service, q, twin_clock_call(&core->world->clock, core->t_ms), &a);
 	if (r == 0) {
 		put_reply(c, &a, strcmp(q->method, "HEAD") == 0);
 		record(c, &a, true, true);
