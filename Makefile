@@ -295,7 +295,7 @@ compat:
 	+$(Q)$(sub_make) all $(O)/compat.stamp
 	$(Q)bash tests/compat/run.sh
 bench:
-	+$(Q)$(sub_make) all $(O)/tests/fwbench $(O)/tests/rows
+	+$(Q)$(sub_make) all $(O)/tests/fwbench $(O)/tests/rows $(O)/tests/twinbench
 	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
 demo:
 	$(Q)sh .ci/packages demo
