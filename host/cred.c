@@ -531,6 +531,19 @@ add_service(const struct run *run, const struct world_service *s, struct cJSON *
 }
 
 static bool
+add_clock(const struct world_clock *k, struct cJSON *run)
+{
+	static const char *const modes[] = { "real", "fixed", "virtual" };
+	struct cJSON *o;
+
+	if (k->mode == WORLD_CLOCK_REAL && !k->have_start)
+		return true;
+	o = cJSON_AddObjectToObject(run, "clock");
+	return o && cJSON_AddStringToObject(o, "mode", modes[k->mode]) && add_number(o, "start_ms", k->start_ms) &&
+	       (k->mode != WORLD_CLOCK_VIRTUAL || add_number(o, "step_ms", k->step_ms));
+}
+
+static bool
 fill_twins(const struct run *run, struct cJSON *doc)
 {
 	struct cJSON *o;
@@ -538,7 +551,7 @@ fill_twins(const struct run *run, struct cJSON *doc)
 
 	o = cJSON_AddObjectToObject(doc, "run");
 	if (!o || !cJSON_AddStringToObject(o, "id", run->id) || !add_number(o, "seed", run->w->seed) ||
-	    !add_number(o, "start_ms", run->start_ms))
+	    !add_number(o, "start_ms", run->start_ms) || !add_clock(&run->w->clock, o))
 		return false;
 	o = cJSON_AddObjectToObject(doc, "limits");
 	if (!o || !add_number(o, "operations", run->w->limits.operations) ||

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/seeds.h"
 #include "proto/limits.h"
 
 struct cJSON;
@@ -15,6 +16,13 @@ struct world_limits {
 	uint32_t run_ms, start_ms, idle_ms /* 0 off */, grace_ms, memory_mb, pids, files, disk_mb, operations;
 	uint32_t cpu_milli; /* thousandths of one processor; 0 no limit */
 	uint64_t output_bytes, state_bytes;
+};
+enum world_stop_on { STOP_NEVER, STOP_FAILED, STOP_ERROR }; /* a sweep: after a run that is not passed; not judged */
+enum world_clock_mode { WORLD_CLOCK_REAL, WORLD_CLOCK_FIXED, WORLD_CLOCK_VIRTUAL };
+struct world_clock { /* of the services */
+	enum world_clock_mode mode;
+	bool have_start, have_step;
+	uint64_t start_ms, step_ms; /* since the epoch; of a virtual clock, a call */
 };
 struct world_service {
 	const char *name;          /* borrowed from doc, like all strings here */
@@ -41,6 +49,9 @@ struct world {
 	struct cJSON *doc;        /* owned */
 	const char *name, *about; /* about may be NULL */
 	uint64_t seed;
+	struct seeds sweep; /* n 0: none */
+	enum world_stop_on stop_on;
+	struct world_clock clock;
 	struct world_limits limits;
 	const struct cJSON *files, *env; /* array of patterns; object or NULL */
 	size_t services_len;

@@ -79,6 +79,8 @@ int world_read_secrets(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_services(struct wr *c, const struct cJSON *v, void *arg); /* world_services.c */
 int world_read_workflow(struct wr *c, const struct cJSON *v, void *arg); /* world_workflow.c */
 int world_read_checks(struct wr *c, const struct cJSON *v, void *arg);   /* world_checks.c */
+int world_read_sweep(struct wr *c, const struct cJSON *v, void *arg);    /* world_sweep.c */
+int world_read_clock(struct wr *c, const struct cJSON *v, void *arg);
 /* After all parts: templates of env, which may name services and secrets that stand below it. */
 int world_check_env(struct wr *c) __attribute__((warn_unused_result, nonnull));
 /* A template of the host (env, auth.accept): only names that exist.  run_names: run.id and seed may stand in it. */
