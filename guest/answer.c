@@ -6,6 +6,7 @@
 #include <cJSON.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "guest/eval.h"
@@ -32,6 +33,13 @@ answer_init(struct answer *a)
 void
 answer_wipe(struct answer *a)
 {
+	while (a->emitted != NULL) {
+		struct emitted *next = a->emitted->next;
+
+		cJSON_Delete(a->emitted->data);
+		free(a->emitted);
+		a->emitted = next;
+	}
 	buf_wipe(&a->headers);
 	buf_wipe(&a->body);
 	buf_wipe(&a->effects);

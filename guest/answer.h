@@ -18,6 +18,11 @@ struct world;
 
 #define ANSWER_BODY_MAX (16u << 20) /* bytes of one reply */
 
+struct emitted {
+	struct emitted *next;
+	const char *event;
+	struct cJSON *data; /* owned */
+};
 struct answer {
 	int status;
 	struct buf headers; /* whole lines, each with CRLF; Content-Type is among them if has_type */
@@ -29,6 +34,8 @@ struct answer {
 	char difference[256];        /* of an unmatched request */
 	bool unmatched;              /* an error of the run */
 	const char *view;            /* "applied", "rejected" or "not-reached" */
+	/* Owned: what the service tells of it, in order; events.c. */
+	struct emitted *emitted;
 	bool tells_error;            /* the client was told of an error, whatever the status: Slack says so with 200 */
 	const struct service *service; /* its profile words errors; NULL: generic */
 	const char *idempotency; /* "first", "replay", "in-flight", "mismatch", "expired"; NULL: keys do not count */

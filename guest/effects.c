@@ -3,6 +3,7 @@
 #include <cJSON.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -376,6 +377,28 @@ run_effect(struct pass *p, const struct effect *effect)
 	return 0;
 }
 
+/* What the service tells of it, with the rows as they are now: it is sent once the reply has left. */
+static int
+emit(struct pass *p)
+{
+	struct emitted **last = &p->a->emitted;
+
+	for (size_t i = 0; i < p->a->route->emits_len && p->e->r == 0; i++) {
+		const struct emit_spec *spec = &p->a->route->emits[i];
+		struct emitted *made = calloc(1, sizeof(*made));
+
+		if (made == NULL)
+			return -ENOMEM;
+		*last = made;
+		last = &made->next;
+		made->event = spec->event;
+		p->e->id = NULL;
+		if (spec->data != NULL)
+			made->data = template_render(p->e, spec->data);
+	}
+	return p->e->r;
+}
+
 /* see answer.h */
 int
 effects_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
@@ -394,6 +417,8 @@ effects_run(struct service *s, struct request *q, struct eval *e, struct answer 
 		a->executed = true;
 		if (a->status >= 400 && a->effects.len == 0)
 			a->view = "rejected";
+		else if (r == 0)
+			r = emit(&p);
 	}
 	if (r == -EMSGSIZE) {
 		answer_too_large(

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "guest/index.h"
+#include "guest/service.h"
 #include "guest/state.h"
 #include "proto/number.h"
 
@@ -150,7 +151,7 @@ name(struct eval *e, const struct lang_node *n)
 	case 0:
 		return value_of_json(e->request);
 	case 1:
-		return (struct value){ .kind = VALUE_STATE };
+		return (struct value){ .kind = VALUE_STATE, .state = e->services == NULL ? e->state : NULL };
 	case 2:
 		return value_of_json(e->state->variables);
 	case 3:
@@ -172,8 +173,14 @@ member(struct eval *e, const struct value *of, const char *key)
 	const struct row *row;
 	struct collection *c;
 
+	if (of->kind == VALUE_STATE && of->state == NULL) {
+		for (size_t i = 0; i < e->services_len; i++)
+			if (strcmp(e->services[i].name, key) == 0)
+				return (struct value){ .kind = VALUE_STATE, .state = &e->services[i].state };
+		return null_value();
+	}
 	if (of->kind == VALUE_STATE) {
-		c = state_collection(e->state, key);
+		c = state_collection(of->state, key);
 		return c == NULL ? null_value() : (struct value){ .kind = VALUE_COLLECTION, .rows = c };
 	}
 	if (of->kind == VALUE_COLLECTION) {

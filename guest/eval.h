@@ -12,6 +12,7 @@
 
 struct cJSON;
 struct collection;
+struct service;
 struct state;
 
 #define EVAL_TEXT_MAX (16u << 20) /* bytes of one text that templates build */
@@ -31,6 +32,7 @@ struct value {
 	const char *text;         /* NUL-terminated; borrowed from the request, a row or the arena */
 	const struct cJSON *json; /* object or array */
 	struct collection *rows;
+	struct state *state; /* of VALUE_STATE; NULL: of all services, state.SERVICE */
 };
 struct bound {
 	const char *name;
@@ -38,7 +40,10 @@ struct bound {
 };
 struct eval {
 	const struct cJSON *request; /* the object that `request` is */
-	struct state *state;         /* read only, but for the indexes it makes on the way */
+	struct state *
+		state; /* of the current service; without one, any; read only, but for the indexes it makes on the way */
+	struct service *services; /* where no service is current: state.SERVICE.COLLECTION; else NULL */
+	size_t services_len;
 	struct bound *bound; /* EVAL_BOUND_MAX of them */
 	size_t bound_len;
 	struct arena *arena; /* for texts made on the way; lives as long as the values */

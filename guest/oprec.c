@@ -334,6 +334,22 @@ append(struct ops *o, struct op *op)
 
 /* see oprec.h */
 struct op *
+ops_add_built(struct ops *o, struct buf *text, struct buf *rest)
+{
+	struct op *op = calloc(1, sizeof(*op));
+
+	if (op == NULL) {
+		buf_wipe(text);
+		buf_wipe(rest);
+		return NULL;
+	}
+	op->text = *text; /* moved */
+	op->rest = *rest; /* moved */
+	return append(o, op);
+}
+
+/* see oprec.h */
+struct op *
 ops_add(struct ops *o, const struct op_input *in)
 {
 	const struct answer *a = in->answer;

@@ -45,6 +45,9 @@ struct op_input {
 void ops_init(struct ops *o, struct world *w) __attribute__((nonnull));
 void ops_wipe(struct ops *o) __attribute__((nonnull));
 bool ops_is_full(const struct ops *o) __attribute__((nonnull)); /* limits.operations is reached */
+/* One whose text another file made, up to the client's view and from there; both are moved in.  NULL: no memory, or they did
+ * not fit. */
+struct op *ops_add_built(struct ops *o, struct buf *text, struct buf *rest) __attribute__((nonnull));
 /* A new operation; its text is complete but for the client's view.  NULL: no memory. */
 struct op *ops_add(struct ops *o, const struct op_input *in) __attribute__((nonnull));
 /* A name that was asked of the DNS stub, answered or refused; settled at once.  False: no memory. */

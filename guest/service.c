@@ -228,7 +228,7 @@ read_service(struct reading *g, const struct cJSON *json)
 	if ((r = reading_check_keys(
 		     g, json,
 		     "name kind hosts port tls profile auth state variables routes idempotency rate_limit "
-		     "unmatched")) < 0)
+		     "unmatched events")) < 0)
 		return r;
 	name = cJSON_GetObjectItemCaseSensitive(json, "name");
 	kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
@@ -257,6 +257,9 @@ read_service(struct reading *g, const struct cJSON *json)
 	if ((r = read_state(g, json)) < 0)
 		return r;
 	g->pointer.len = len;
+	if ((r = events_read(g, json)) < 0)
+		return r;
+	g->pointer.len = len;
 	routes = reading_enter(g, json, "routes");
 	if (routes != NULL && (r = routes_read(g, routes)) < 0)
 		return r;
@@ -274,7 +277,7 @@ read_run(struct reading *g)
 	double start = 0, operations = 0, bytes = 0;
 	int r;
 
-	if ((r = reading_check_keys(g, w->doc, "run limits secrets services faults")) < 0 ||
+	if ((r = reading_check_keys(g, w->doc, "run limits secrets services faults workflow")) < 0 ||
 	    (r = read_number(g, run, "seed", 9007199254740992.0, &w->seed)) < 0 ||
 	    (r = read_number(g, run, "start_ms", 9007199254740992.0, &start)) < 0 ||
 	    (r = read_number(g, limits, "operations", 4294967295.0, &operations)) < 0 ||
@@ -291,7 +294,7 @@ read_run(struct reading *g)
 }
 
 static int
-read_services(struct reading *g)
+read_service_list(struct reading *g)
 {
 	struct world *w = g->world;
 	const struct cJSON *services = reading_enter(g, w->doc, "services");
@@ -324,6 +327,16 @@ read_services(struct reading *g)
 		g->pointer.len = len;
 	}
 	return 0;
+}
+
+/* A workflow names services, so it comes after them. */
+static int
+read_services(struct reading *g)
+{
+	int r = read_service_list(g);
+
+	g->pointer.len = 0;
+	return r == 0 ? workflow_read(g) : r;
 }
 
 /* see service.h */

@@ -7,14 +7,17 @@
 #include <stdint.h>
 
 #include "guest/buf.h"
+#include "guest/call.h"
 #include "guest/draw.h"
 #include "guest/eval.h"
 #include "guest/fault.h"
 #include "guest/idempotency.h"
 #include "guest/mask.h"
 #include "guest/match.h"
+#include "guest/message.h"
 #include "guest/profile.h"
 #include "guest/rate.h"
+#include "guest/sign.h"
 #include "guest/state.h"
 #include "guest/twin_clock.h"
 
@@ -80,6 +83,51 @@ struct route {
 	struct effect *effects;
 	size_t effects_len;
 	const struct reply_spec *reply; /* or NULL */
+	const struct emit_spec *emits;
+	size_t emits_len;
+};
+/* What the twins send to the workflow: events.c, drive.c; read by service_events.c. */
+#define EVENTS_RETRIES_MAX 16u
+#define TRIGGERS_MAX 256u
+struct emit_spec {
+	const char *event;
+	const struct template *data; /* NULL: an empty object */
+};
+struct events_spec {
+	struct endpoint endpoint;
+	enum sign_scheme scheme;
+	const char *secret;
+	uint32_t retry[EVENTS_RETRIES_MAX]; /* ms from a failed attempt to the next */
+	size_t retry_len;
+	bool reversed;  /* what comes within a short while leaves newest first */
+	bool challenge; /* slack: the endpoint proves itself before anything is sent */
+};
+enum trigger_kind { TRIGGER_HTTP, TRIGGER_EVENT, TRIGGER_SIGNAL };
+struct trigger_spec {
+	const char *id;
+	enum trigger_kind kind;
+	uint32_t at_ms, after_ms; /* since ready; since the end of the trigger before */
+	bool has_after;           /* an expression over the state */
+	struct expr after;
+	struct message message; /* of TRIGGER_HTTP */
+	struct endpoint endpoint;
+	struct service *service; /* of TRIGGER_EVENT */
+	const char *event;
+	const struct cJSON *data; /* or NULL */
+	int signal;               /* of TRIGGER_SIGNAL */
+	const char *signal_name;
+};
+enum workflow_ends { ENDS_EXIT, ENDS_TRIGGERS, ENDS_WHEN };
+struct workflow_spec {
+	bool has_ready_port;
+	struct endpoint ready;  /* both addresses */
+	const char *ready_line; /* or NULL */
+	struct trigger_spec *triggers;
+	size_t triggers_len;
+	uint32_t trigger_ms;
+	enum workflow_ends ends;
+	uint32_t settle_ms;
+	struct expr when;
 };
 enum auth_scheme { AUTH_NONE, AUTH_BEARER, AUTH_BASIC, AUTH_HEADER };
 struct service {
@@ -100,6 +148,9 @@ struct service {
 	struct route *routes;
 	size_t routes_len;
 	struct draws draws; /* which calls drew something */
+	const struct events_spec *events; /* NULL: it sends none */
+	uint64_t events_drawn;            /* ids of events drawn so far */
+	bool events_proved;               /* its endpoint answered the challenge */
 };
 struct world {
 	struct cJSON *doc; /* owned; everything below borrows from it */
@@ -113,6 +164,7 @@ struct world {
 	struct service *services; /* owned array */
 	size_t services_len;
 	struct fault_set faults;
+	struct workflow_spec workflow;
 };
 /* Reads and checks text.  0; -EPROTO, -EMSGSIZE or -ENOMEM with "pointer: problem" in error[0..size).  *w must be wiped in
  * any case. */
@@ -151,5 +203,13 @@ int effects_read(struct reading *g, const struct cJSON *array, struct route *rou
 	__attribute__((warn_unused_result, nonnull));
 int reply_read(struct reading *g, const struct cJSON *object, const char *name, const struct reply_spec **out)
 	__attribute__((warn_unused_result, nonnull));
+/* A member that is a template over what the route's effects bound so far; *out NULL when there is none. */
+int template_read(struct reading *g, const struct cJSON *object, const char *name, const struct template **out)
+	__attribute__((warn_unused_result, nonnull));
+/* service_events.c: `events` of a service, `emit` of a route, the world's `workflow`; each may be absent. */
+int events_read(struct reading *g, const struct cJSON *service) __attribute__((warn_unused_result, nonnull));
+int emits_read(struct reading *g, const struct cJSON *json, struct route *route)
+	__attribute__((warn_unused_result, nonnull));
+int workflow_read(struct reading *g) __attribute__((warn_unused_result, nonnull));
 
 #endif

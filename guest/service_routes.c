@@ -30,9 +30,9 @@ lang_failed(struct reading *g, int r, const struct lang_error *e)
 	return r == -ENOMEM ? r : reading_fail(g, r, "%s at byte %zu", e->problem, e->offset);
 }
 
-/* A member that is a template; *out NULL when there is none. */
-static int
-read_template(struct reading *g, const struct cJSON *object, const char *name, const struct template **out)
+/* see service.h */
+int
+template_read(struct reading *g, const struct cJSON *object, const char *name, const struct template **out)
 {
 	size_t len = g->pointer.len;
 	const struct cJSON *json = reading_enter(g, object, name);
@@ -112,8 +112,8 @@ reply_read(struct reading *g, const struct cJSON *object, const char *name, cons
 	for (const struct cJSON *h = headers == NULL ? NULL : headers->child; h != NULL; h = h->next)
 		if (!is_header_name(h->string))
 			return reading_fail(g, -EPROTO, "header \"%.60s\" may not be set", h->string);
-	if ((r = read_template(g, json, "headers", &reply->headers)) < 0 ||
-	    (r = read_template(g, json, "body", &reply->body)) < 0)
+	if ((r = template_read(g, json, "headers", &reply->headers)) < 0 ||
+	    (r = template_read(g, json, "body", &reply->body)) < 0)
 		return r;
 	g->pointer.len = len;
 	*out = reply;
@@ -196,9 +196,9 @@ read_effect(struct reading *g, const struct cJSON *json, struct effect *e)
 	if (r == 0 && e->name != NULL && kind != EFFECT_SET && strcmp(e->name, "id") == 0)
 		r = reading_fail(g, -EPROTO, "a row's id never changes");
 	if (r == 0)
-		r = read_template(g, json, "id", &e->id);
+		r = template_read(g, json, "id", &e->id);
 	if (r == 0 && effect_forms[kind].data != NULL)
-		r = read_template(g, json, effect_forms[kind].data, &e->data);
+		r = template_read(g, json, effect_forms[kind].data, &e->data);
 	if (r == 0 && kind == EFFECT_UPDATE && !cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(json, "set")))
 		r = reading_fail(g, -EPROTO, "\"set\" of an update must be an object");
 	if (r == 0 && effect_forms[kind].needs_id && e->id == NULL)
@@ -410,8 +410,8 @@ read_route(struct reading *g, const struct cJSON *json)
 	if (resource && cJSON_GetObjectItemCaseSensitive(json, "match") == NULL)
 		return read_short_form(g, json);
 	*route = (struct route){ .verb = resource ? ROUTE_RESOURCE : ROUTE_CUSTOM };
-	if ((r = reading_check_keys(g, json,
-				    resource ? "id match when resource filter page" : "id match when do reply")) < 0 ||
+	if ((r = reading_check_keys(
+		     g, json, resource ? "id match when resource filter page" : "id match when do reply emit")) < 0 ||
 	    (r = read_string(g, json, "id", &route->id)) < 0 || (r = read_match(g, json, route)) < 0)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(json, "when") != NULL) {
@@ -431,7 +431,7 @@ read_route(struct reading *g, const struct cJSON *json)
 	if (effects != NULL && (r = effects_read(g, effects, route)) < 0)
 		return r;
 	g->pointer.len = len;
-	if ((r = reply_read(g, json, "reply", &route->reply)) < 0)
+	if ((r = reply_read(g, json, "reply", &route->reply)) < 0 || (r = emits_read(g, json, route)) < 0)
 		return r;
 	g->service->routes_len++;
 	return 0;

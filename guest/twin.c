@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "guest/drive.h"
 #include "guest/record.h"
 #include "guest/service.h"
 #include "guest/tls.h"
@@ -35,9 +36,11 @@ struct twin {
 	struct records records;
 	struct twin_dns dns;
 	struct tls tls;
+	struct drive drive;
 	struct client **clients; /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
 	size_t clients_len;
-	struct pollfd *polls; /* records, DNS, listeners, clients */
+	struct pollfd *polls; /* records, DNS, listeners, clients, the twins' own calls */
+	size_t calls;         /* of them: where those begin */
 	uint64_t begin_ms;
 	uint64_t finish_ms; /* when RECORD_FINISH came, 0: not yet */
 	bool paused;        /* no descriptor or no memory for one more connection */
@@ -58,6 +61,7 @@ tick(struct twin *t)
 	uint64_t now = clock_ms();
 
 	t->core.t_ms = now - t->begin_ms;
+	t->drive.events.now = now;
 	return now;
 }
 
@@ -156,6 +160,9 @@ finish(struct twin *t)
 		drop_client(t, t->clients_len - 1);
 	if (t->dns.fd >= 0 && (r = finish_names(t)) < 0)
 		return r;
+	drive_finish(&t->drive, tick(t));
+	if (t->drive.failed != 0)
+		return t->drive.failed;
 	do {
 		r = records_pump(&t->records, &t->core.ops);
 		if (r == 0)
@@ -174,11 +181,17 @@ read_record(struct twin *t, uint64_t now)
 	struct buf body;
 	int r;
 
-	buf_init(&body, 1);
-	r = records_receive(&t->records, 0, &body);
+	buf_init(&body, RECORD_CHUNK);
+	r = records_receive(&t->records, RECORD_CHUNK, &body);
+	if (r == RECORD_OUTPUT)
+		drive_output(&t->drive, body.at == NULL ? "" : body.at, body.len, now);
+	else if (r >= 0 && body.len > 0)
+		r = -EPROTO;
 	buf_wipe(&body);
-	if (r < 0)
-		return r;
+	if (r == RECORD_STARTED && t->drive.phase == DRIVE_BEFORE)
+		drive_started(&t->drive, now);
+	if (r < 0 || r == RECORD_OUTPUT || r == RECORD_STARTED)
+		return r < 0 ? r : 0;
 	if (r != RECORD_FINISH || t->finish_ms != 0)
 		return -EPROTO;
 	t->finish_ms = now;
@@ -209,7 +222,8 @@ prepare(struct twin *t, bool records_full)
 		/* a client that may do neither is not asked: POLLHUP would come again and again */
 		t->polls[n++] = (struct pollfd){ .fd = events != 0 ? client_fd(t->clients[i]) : -1, .events = events };
 	}
-	return (nfds_t)n;
+	t->calls = n;
+	return (nfds_t)(n + drive_polls(&t->drive, t->polls + n));
 }
 
 /* How long nothing needs to happen, ms. */
@@ -219,6 +233,15 @@ patience(const struct twin *t, bool feeding)
 	if (feeding)
 		return 0;
 	return t->finish_ms != 0 ? 10 : t->clients_len > 0 ? 250 : -1;
+}
+
+/* The same for the twins' own calls, and triggers that are due. */
+static int
+sooner(const struct twin *t, int ms)
+{
+	int drive = drive_patience(&t->drive, clock_ms());
+
+	return ms < 0 || (drive >= 0 && drive < ms) ? drive : ms;
 }
 
 static int
@@ -233,11 +256,15 @@ serve(struct twin *t)
 		size_t services = t->world.services_len;
 		bool quiet = true;
 
-		if (poll(t->polls, n, patience(t, feeding)) < 0 && errno != EINTR)
+		if (poll(t->polls, n, sooner(t, patience(t, feeding))) < 0 && errno != EINTR)
 			return -errno;
 		now = tick(t);
+		if (t->finish_ms == 0)
+			drive_serve(&t->drive, t->polls + t->calls, (size_t)n - t->calls, now);
+		if (t->core.failed == 0)
+			t->core.failed = t->drive.failed;
 		/* clients from the end, so that dropping one moves only those already served */
-		for (size_t i = (size_t)n - FIXED - services; i-- > 0;)
+		for (size_t i = t->calls - FIXED - services; i-- > 0;)
 			if (!client_serve(t->clients[i], t->polls[FIXED + services + i].revents, now))
 				drop_client(t, i);
 		for (size_t i = 0; i < services; i++) {
@@ -295,12 +322,13 @@ configure(struct twin *t, char *error, size_t size)
 	if (r < 0)
 		return r;
 	t->clients = calloc(HTTP_CONNECTIONS_MAX, sizeof(struct client *));
-	t->polls = calloc(FIXED + t->world.services_len + HTTP_CONNECTIONS_MAX, sizeof(*t->polls));
+	t->polls = calloc(FIXED + t->world.services_len + HTTP_CONNECTIONS_MAX + DRIVE_POLLS_MAX, sizeof(*t->polls));
 	if (t->clients == NULL || t->polls == NULL) {
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;
 	}
 	http_core_init(&t->core, &t->world);
+	drive_init(&t->drive, &t->core, &t->records);
 	r = twin_dns_init(&t->dns, t->start, &t->world);
 	if (r < 0)
 		snprintf(error, size, "out of memory");
@@ -385,8 +413,10 @@ twin_main(const struct twin_start *start)
 	}
 	while (t->clients_len > 0)
 		drop_client(t, t->clients_len - 1);
-	if (t->core.world != NULL)
+	if (t->core.world != NULL) {
+		drive_wipe(&t->drive);
 		http_core_wipe(&t->core);
+	}
 	twin_dns_wipe(&t->dns);
 	tls_wipe(&t->tls);
 	world_free(&t->world);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "guest/answer.h"
+#include "guest/events.h"
 #include "guest/service.h"
 #include "proto/limits.h"
 
@@ -440,6 +441,9 @@ answer(struct http_conn *c)
 	} else {
 		core->failed = r;
 	}
+	core->changes += r == 0 && a.effects.len > 0;
+	if (r == 0 && core->events != NULL && strcmp(a.view, "applied") == 0) /* undone, it is not told either */
+		events_take(core->events, c->service, &a);
 	answer_wipe(&a);
 }
 

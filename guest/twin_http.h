@@ -15,6 +15,7 @@
 #include "guest/oprec.h"
 #include "guest/request.h"
 
+struct events;
 struct service;
 struct world;
 struct http_waiting;
@@ -26,6 +27,10 @@ struct http_waiting;
 struct http_core {
 	struct world *world; /* borrowed */
 	struct ops ops;
+	/* Borrowed: takes what services tell of what they did; NULL: nobody does. */
+	struct events *events;
+	/* Requests so far that changed a state. */
+	uint64_t changes;
 	uint64_t t_ms;   /* since the configuration came; the caller keeps it up to date */
 	uint64_t conns;  /* connections so far: the next one's number */
 	size_t memory;   /* of bodies and replies, bytes */

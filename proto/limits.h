@@ -42,6 +42,7 @@
 #define RUN_MS_MAX 86400000u
 #define START_MS_DEFAULT 10000u
 #define GRACE_MS_DEFAULT 2000u
+#define TRIGGER_MS_DEFAULT 30000u /* the answer to one trigger */
 #define MEMORY_MB_DEFAULT 1024u
 #define PIDS_DEFAULT 256u
 #define FILES_DEFAULT 4096u

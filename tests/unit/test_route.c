@@ -283,7 +283,7 @@ refused_worlds(void)
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}}]}",
 		  "may not be set" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"routes\":[{\"id\":\"r\",\"match\":{\"path\":\"/\"},\"emit\":[]}]}",
-		  "not supported" },
+		  "no \"events\"" },
 		{ "{\"name\":\"x\",\"name\":\"y\"}", "" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"auth\":{\"scheme\":\"bearer\"}}", "accept" },
 	};
