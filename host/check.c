@@ -174,10 +174,10 @@ checks_finish(struct checks *c, const struct check_facts *f)
 	size_t i;
 	int rc;
 
-	c->results = calloc(c->len + CHECK_BUILT_IN, sizeof(*c->results));
+	c->results = calloc(c->len + CHECK_BUILT_IN + 1, sizeof(*c->results));
 	if (!c->results)
 		return -ENOMEM;
-	c->results_len = c->len + CHECK_BUILT_IN;
+	c->results_len = c->len + CHECK_BUILT_IN + (f->triggers > 0);
 	for (i = 0; i < c->results_len; i++) {
 		r = &c->results[i];
 		rc = i < c->len ? finish_one(c, i, f, r) : check_built_in(i - c->len, f, r);

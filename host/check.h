@@ -16,7 +16,7 @@ struct redact;
 #define CHECK_LINE_MAX 65536u      /* bytes of a line that `matches` sees; of a longer one the first that many */
 #define CHECK_JSON_MAX (16u << 20) /* bytes of output that `json` parses; more is an error of the check */
 #define CHECK_RESTS_MAX 8u         /* operations named per check; the rest is counted */
-#define CHECK_BUILT_IN 4u
+#define CHECK_BUILT_IN 4u          /* and one more for a world with triggers */
 
 enum check_stream_mode { STREAM_NONE, STREAM_EQUALS, STREAM_CONTAINS, STREAM_MATCHES, STREAM_JSON };
 struct check_stream; /* private to check_stream.c */
@@ -63,6 +63,9 @@ struct check_facts {
 	uint64_t names_refused;              /* queries of the workflow that the DNS stub refused */
 	const char *first_name, *first_type; /* of those; NULL none */
 	bool twins_done;                     /* every final state came */
+	size_t triggers, triggers_answered;  /* of the world */
+	const char *trigger_left;            /* the first one without an answer; NULL none */
+	bool trigger_sent;                   /* it was sent at least */
 	/* The final state of a service as a new document, or NULL. */
 	struct cJSON *(*state)(void *arg, size_t service);
 	void *arg;
@@ -98,6 +101,6 @@ int check_exit_finish(const struct world_check *def, const struct check_facts *f
 int check_egress_finish(const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
 /* "memory limit of 448 MiB reached", or "" when the kernel killed nobody for lack of memory. */
 void check_memory_text(const struct check_facts *f, char *out, size_t size) __attribute__((nonnull));
-/* i from 0 to CHECK_BUILT_IN - 1. */
+/* i from 0 to CHECK_BUILT_IN - 1, or CHECK_BUILT_IN in a world with triggers. */
 int check_built_in(size_t i, const struct check_facts *f, struct check_result *r) __attribute__((nonnull));
 #endif

@@ -85,13 +85,24 @@ text_is(const cJSON *def, const char *name, const char *value)
 	return !want || (value && strcmp(want, value) == 0);
 }
 
+/* A check is about what the workflow asked, unless it names what the twins sent: the service "trigger", a webhook's event. */
+static bool
+is_meant(const cJSON *def, const cJSON *op)
+{
+	const char *kind = json_get_text(op, "kind"), *service = json_get_text(op, "service");
+
+	if (kind && strcmp(kind, "webhook") == 0)
+		return json_get_text(def, "route") != NULL;
+	return !service || strcmp(service, "trigger") != 0 || json_get_text(def, "service") != NULL;
+}
+
 static bool
 selects(const cJSON *def, const cJSON *op)
 {
 	const cJSON *request = json_get(op, "request");
 	const char *path = json_get_text(def, "path"), *target = json_get_text(request, "target");
 
-	return text_is(def, "service", json_get_text(op, "service")) &&
+	return is_meant(def, op) && text_is(def, "service", json_get_text(op, "service")) &&
 	       text_is(def, "route", json_get_text(op, "route")) &&
 	       text_is(def, "method", json_get_text(request, "method")) &&
 	       text_is(def, "idempotency", json_get_text(op, "idempotency")) &&

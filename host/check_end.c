@@ -60,6 +60,10 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 	if (e->stage != EXEC_OK)
 		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(e->stage),
 				    e->errno_name);
+	if (e->ended_by == ENDED_WORLD && code) {
+		r->held = true;
+		return check_actual(r, "ended as workflow.ends says, so the code is not judged");
+	}
 	if (e->ended_by != ENDED_ITSELF)
 		return check_actual(r, "it did not end by itself: %s", exit_ended_by_name(e->ended_by));
 	if (code)
@@ -288,12 +292,12 @@ within_limits(const struct check_facts *f, struct check_result *r)
 int
 check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 {
-	static const char *const ids[CHECK_BUILT_IN] = { "faults-fired", "no-unmatched", "within-limits",
-							 "twins-answered" };
-	static const char *const expected[CHECK_BUILT_IN] = { "every declared fault fired",
-							      "every operation has a route",
-							      "nothing truncated, no limit reached",
-							      "the twins served to the end" };
+	static const char *const ids[CHECK_BUILT_IN + 1] = { "faults-fired", "no-unmatched", "within-limits",
+							     "twins-answered", "triggers-answered" };
+	static const char *const expected[CHECK_BUILT_IN + 1] = {
+		"every declared fault fired", "every operation has a route", "nothing truncated, no limit reached",
+		"the twins served to the end", "the workflow answered every trigger"
+	};
 	int rc;
 
 	r->id = r->kind = ids[i];
@@ -314,6 +318,13 @@ check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 	case 2:
 		check_rests_on(r, "/integrity/truncated");
 		return within_limits(f, r);
+	case 4:
+		r->held = f->trigger_left == NULL;
+		check_rests_on(r, "/operations");
+		if (f->trigger_left)
+			return check_actual(r, "trigger %s %s", f->trigger_left,
+					    f->trigger_sent ? "got no answer" : "was never sent: the run ended before");
+		return check_actual(r, "%zu of %zu", f->triggers_answered, f->triggers);
 	default:
 		r->held = f->twins_done;
 		check_rests_on(r, "/state/final");

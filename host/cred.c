@@ -115,6 +115,12 @@ static const struct shape {
 	{ "slack", "xoxb-test-", 32 },   { "github", "ghp_test", 32 },
 };
 
+static const struct cJSON *
+events_secret(const struct world_service *s)
+{
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(s->json, "events"), "secret");
+}
+
 static bool
 names_secret(const char *text, const char *name)
 {
@@ -134,6 +140,12 @@ shape_of(const struct world *w, const char *name)
 	size_t i, k, len;
 
 	for (i = 0; i < w->services_len; i++) {
+		static const struct shape signing = { "", "whsec_",
+						      32 }; /* letters and digits are base64 too: 24 bytes */
+
+		accept = events_secret(&w->services[i]);
+		if (accept && names_secret(accept->valuestring, name))
+			return &signing;
 		accept = auth_accept(&w->services[i]);
 		if (!accept || !names_secret(accept->valuestring, name))
 			continue;
@@ -261,6 +273,9 @@ make_secrets(const struct world *w, struct cred *c, struct diag *d)
 	for (i = 0; i < w->services_len && r == 0; i++) {
 		v = auth_accept(&w->services[i]);
 		if (v)
+			r = add_used(c, v->valuestring, d);
+		v = events_secret(&w->services[i]);
+		if (v && r == 0)
 			r = add_used(c, v->valuestring, d);
 	}
 	if (r < 0 || c->secrets_len == 0)
@@ -499,13 +514,35 @@ add_number(struct cJSON *o, const char *name, uint64_t n)
 	return cJSON_AddNumberToObject(o, name, (double)n) != NULL;
 }
 
-/* A service as the world has it, but with its credential's value. */
+/* Every string of v with its templates' values. */
+static bool
+expand_strings(const struct run *run, struct cJSON *v)
+{
+	struct cJSON *m;
+	char *value;
+	bool done;
+
+	if (cJSON_IsString(v)) {
+		value = expand(run, NULL, v->valuestring);
+		done = value && cJSON_SetValuestring(v, value);
+		if (value)
+			explicit_bzero(value, strlen(value));
+		free(value);
+		return done;
+	}
+	cJSON_ArrayForEach(m, v)
+	{
+		if ((cJSON_IsString(m) || cJSON_IsObject(m) || cJSON_IsArray(m)) && !expand_strings(run, m))
+			return false;
+	}
+	return true;
+}
+
+/* A service as the world has it, but with its credentials' values. */
 static bool
 add_service(const struct run *run, const struct world_service *s, struct cJSON *all)
 {
 	struct cJSON *copy = cJSON_Duplicate(s->json, true), *accept;
-	char *value;
-	bool done;
 
 	if (!copy || !cJSON_AddItemToArray(all, copy)) {
 		cJSON_Delete(copy);
@@ -519,15 +556,57 @@ add_service(const struct run *run, const struct world_service *s, struct cJSON *
 			return false;
 		}
 	}
+	accept = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(copy, "events"), "secret");
+	if (accept && !expand_strings(run, accept))
+		return false;
 	accept = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(copy, "auth"), "accept");
-	if (!accept)
-		return true;
-	value = expand(run, NULL, accept->valuestring);
-	done = value && cJSON_SetValuestring(accept, value);
-	if (value)
-		explicit_bzero(value, strlen(value));
-	free(value);
-	return done;
+	return !accept || expand_strings(run, accept);
+}
+
+/* Requests and events; a condition is no template. */
+static bool
+expand_triggers(const struct run *run, struct cJSON *triggers)
+{
+	struct cJSON *t, *part;
+
+	cJSON_ArrayForEach(t, triggers)
+	{
+		part = cJSON_GetObjectItemCaseSensitive(t, "http");
+		if (part && !expand_strings(run, part))
+			return false;
+		part = cJSON_GetObjectItemCaseSensitive(t, "event");
+		if (part && !expand_strings(run, part))
+			return false;
+	}
+	return true;
+}
+
+/* What of `workflow` is the twins' affair: ready, trigger with its templates' values, ends. */
+static bool
+add_workflow(const struct run *run, struct cJSON *doc)
+{
+	const struct world *w = run->w;
+	struct cJSON *o = cJSON_AddObjectToObject(doc, "workflow"), *copy;
+	const struct {
+		const char *name;
+		const struct cJSON *json;
+	} parts[] = { { "ready", w->ready }, { "trigger", w->triggers }, { "ends", w->ends } };
+	size_t i;
+
+	if (!o || !add_number(o, "trigger_ms", w->limits.trigger_ms))
+		return false;
+	for (i = 0; i < LEN(parts); i++) {
+		if (!parts[i].json)
+			continue;
+		copy = cJSON_Duplicate(parts[i].json, true);
+		if (!copy || !cJSON_AddItemToObject(o, parts[i].name, copy)) {
+			cJSON_Delete(copy);
+			return false;
+		}
+		if (parts[i].json == w->triggers && !expand_triggers(run, copy))
+			return false;
+	}
+	return true;
 }
 
 static bool
@@ -566,7 +645,7 @@ fill_twins(const struct run *run, struct cJSON *doc)
 	for (i = 0; i < run->w->services_len; i++)
 		if (!add_service(run, &run->w->services[i], o))
 			return false;
-	return true;
+	return !world_is_driven(run->w) || add_workflow(run, doc);
 }
 
 static void

@@ -323,6 +323,12 @@ take_state(struct evidence *e, const uint8_t *body, size_t len)
 	return keep(e, phase ? "state-final" : "state-initial", "state", body + 2, len - 2, &s->place, s->digest);
 }
 
+/* Whether the twins sent it, and the workflow answered. */
+static bool
+is_sent(const struct evidence_op *o, const cJSON *op)
+{
+	return o->service == EVIDENCE_TRIGGER || strcmp(json_get_text(op, "kind"), "webhook") == 0;
+}
 
 /* For a person: the request, and what would have had to be different. */
 static void
@@ -360,6 +366,18 @@ is_unmatched(const cJSON *service, const cJSON *op)
 	       !(json_as_u64(policy, 404, &number) && number == 404);
 }
 
+/* A trigger counts as made when the workflow answered it in any way, or when there is nothing to answer. */
+static void
+take_trigger(struct evidence *e, const struct evidence_op *o, const cJSON *op)
+{
+	const char *told = json_get_text(json_get(op, "views"), "client");
+	uint8_t now = told && strcmp(told, "told-nothing") != 0 ? TRIGGER_ANSWERED : TRIGGER_UNANSWERED;
+	size_t i;
+
+	if (world_trigger_find(e->w, o->route, &i, NULL) && i < EVIDENCE_TRIGGERS_MAX && now > e->triggers[i])
+		e->triggers[i] = now;
+}
+
 static int
 take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
 {
@@ -369,7 +387,9 @@ take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
 	memcpy(o->group, t.group, sizeof(o->group));
 	memcpy(o->key, t.key, sizeof(o->key));
 	memcpy(o->content, t.content, sizeof(o->content));
-	if (is_unmatched(e->w->services[o->service].json, op)) {
+	if (o->service == EVIDENCE_TRIGGER)
+		take_trigger(e, o, op);
+	if (!is_sent(o, op) && is_unmatched(e->w->services[o->service].json, op)) {
 		if (e->unmatched++ == 0) {
 			e->first_unmatched = o->n;
 			tell_unmatched(e, op);

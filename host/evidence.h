@@ -18,8 +18,10 @@ struct cJSON;
 
 #define EVIDENCE_TAIL 8192u /* bytes of output kept for the receipt, redacted */
 #define EVIDENCE_TRUNCATED_MAX 16u
-#define EVIDENCE_NAMES_MAX 1000u       /* refused names that are listed; of more only the number is kept */
-#define EVIDENCE_DNS PLAN_SERVICES_MAX /* stands for a service's index: the DNS stub */
+#define EVIDENCE_NAMES_MAX 1000u                  /* refused names that are listed; of more only the number is kept */
+#define EVIDENCE_DNS PLAN_SERVICES_MAX            /* stands for a service's index: the DNS stub */
+#define EVIDENCE_TRIGGER (PLAN_SERVICES_MAX + 1u) /* likewise: what the world asks of the workflow */
+#define EVIDENCE_TRIGGERS_MAX 256u                /* world_trigger.c reads no more */
 
 struct evidence_op { /* what is kept of an operation; its text is in the spool */
 	struct spool_place place;
@@ -56,6 +58,7 @@ struct evidence_stream {
 	uint8_t pending[32768]; /* redacted, not yet in the spool: one line for many small writes */
 	size_t pending_len;
 };
+enum evidence_trigger { TRIGGER_NEVER, TRIGGER_UNANSWERED, TRIGGER_ANSWERED };
 struct evidence_state { /* of one service in one phase */
 	bool have;
 	struct spool_place place;
@@ -86,7 +89,8 @@ struct evidence {
 	char unmatched_text
 		[320]; /* of the first one: what was asked, the nearest route, the difference; foreign bytes */
 	struct evidence_names names;
-	struct evidence_state *states; /* owned: [phase 0 initial, 1 final][service] */
+	uint8_t triggers[EVIDENCE_TRIGGERS_MAX]; /* enum evidence_trigger, by the index in the world */
+	struct evidence_state *states;           /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
 	uint8_t chain[32]; /* over all frames accepted */
 	uint64_t logs;

@@ -77,6 +77,22 @@ route_find(const struct world_service *s, const char *name, char *why)
 	return NULL;
 }
 
+/* What the twins sent by themselves: the event of a webhook, the id of a trigger. */
+static const char *
+sent_find(const struct world *w, size_t service, const char *name, char *why)
+{
+	const char *found = NULL;
+
+	if (name && service == EVIDENCE_TRIGGER)
+		found = world_trigger_find(w, name, NULL, NULL);
+	else if (name)
+		found = world_event_find(w, &w->services[service], name, NULL);
+	if (!found)
+		bad(why, "guest sent OP of a webhook or trigger '%.80s', which the world does not have",
+		    name ? name : "");
+	return found;
+}
+
 static bool
 is_text_or_null(const cJSON *o, const char *name)
 {
@@ -132,7 +148,7 @@ op_shape(const cJSON *op, uint64_t n, char *why)
 	}
 	if (reply && !cJSON_IsNull(reply) && !json_get_u64(reply, "status", 999, &v))
 		return bad(why, "guest sent OP %llu whose reply has no status", (unsigned long long)n);
-	if (!is_one_of(json_get_text(views, "service"), "applied rejected not-reached ") ||
+	if (!is_one_of(json_get_text(views, "service"), "applied rejected not-reached unknown ") ||
 	    !is_one_of(json_get_text(views, "client"), "told-ok told-error told-nothing "))
 		return bad(why, "guest sent OP %llu without views", (unsigned long long)n);
 	return 0;
@@ -160,6 +176,8 @@ evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t 
 	for (i = 0; i < w->services_len; i++)
 		if (strcmp(w->services[i].name, name) == 0)
 			break;
+	if (i == w->services_len && strcmp(name, "trigger") == 0)
+		i = EVIDENCE_TRIGGER;
 	if (i == w->services_len) {
 		r = bad(why, "guest sent OP of service '%.80s', which the world does not have", name);
 		goto out;
@@ -167,7 +185,10 @@ evidence_parse_op(const struct world *w, const char *text, size_t len, uint64_t 
 	*service = i;
 	*route = "";
 	name = json_get_text(*doc, "route");
-	if (name && !(*route = route_find(&w->services[i], name, why)))
+	if (i == EVIDENCE_TRIGGER || strcmp(json_get_text(*doc, "kind"), "webhook") == 0) {
+		*route = sent_find(w, i, name, why);
+		r = *route ? 0 : -EPROTO;
+	} else if (name && !(*route = route_find(&w->services[i], name, why)))
 		r = -EPROTO;
 out:
 	if (r < 0) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/evidence.h"
+#include "host/json.h"
 #include "host/trace.h"
 
 struct cJSON *
@@ -35,6 +36,24 @@ final_state(void *arg, size_t service)
 	return evidence_state_doc(arg, 1, service);
 }
 
+/* The first trigger that was not answered, if there is one. */
+static void
+fact_trigger(const struct evidence *e, struct check_facts *out)
+{
+	const cJSON *t;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(t, e->w->triggers)
+	{
+		if (i < EVIDENCE_TRIGGERS_MAX && e->triggers[i] != TRIGGER_ANSWERED && !out->trigger_left) {
+			out->trigger_left = json_get_text(t, "id");
+			out->trigger_sent = e->triggers[i] == TRIGGER_UNANSWERED;
+		}
+		i++;
+	}
+	out->triggers = i;
+}
+
 void
 evidence_facts(struct evidence *e, struct check_facts *out)
 {
@@ -60,6 +79,9 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	for (i = 0; i < e->w->services_len; i++)
 		if (!e->states[e->w->services_len + i].have)
 			out->twins_done = false;
+	for (i = 0; i < EVIDENCE_TRIGGERS_MAX; i++)
+		out->triggers_answered += e->triggers[i] == TRIGGER_ANSWERED;
+	fact_trigger(e, out);
 	out->state = final_state;
 	out->arg = e;
 }
@@ -103,7 +125,9 @@ hash_operations(struct sha256 *h, const struct evidence *e)
 		trace_sort(sorted, e->ops_len);
 	for (i = 0; sorted && i < e->ops_len; i++, before = o) {
 		o = sorted[i].origin;
-		if (o->service != EVIDENCE_DNS)
+		if (o->service == EVIDENCE_TRIGGER)
+			hash_digest(h, "trigger", o->content);
+		else if (o->service != EVIDENCE_DNS)
 			hash_digest(h, e->w->services[o->service].name, o->content);
 		else if (!before || before->service != EVIDENCE_DNS ||
 			 memcmp(before->content, o->content, sizeof(o->content)) != 0)

@@ -148,6 +148,7 @@ set_limits(struct job *j)
 	j->run.run_ms = w->run_ms;
 	j->run.run_ms_given = j->o.timeout_ms != 0;
 	j->run.start_ms = w->start_ms;
+	j->run.waits_ready = j->world.ready != NULL;
 	j->run.grace_ms = w->grace_ms;
 	j->run.idle_ms = w->idle_ms;
 	j->run.bundle_ms = RUN_BUNDLE_MS + j->stage.bytes / 20480;

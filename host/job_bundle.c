@@ -63,6 +63,11 @@ fill_policy(struct job *j, struct plan_policy *p)
 
 	p->mode = j->sandbox ? PLAN_SANDBOX : PLAN_LOCAL;
 	p->flags = PLAN_EXIT_ON_CLOSE | (j->sandbox && !(j->ops->flags & BACKEND_HOSTS) ? PLAN_WRITE_HOSTS : 0u);
+	if (world_is_driven(w))
+		p->flags |= PLAN_DRIVEN;
+	if (w->ready)
+		p->flags |= cJSON_GetObjectItemCaseSensitive(w->ready, "line") ? PLAN_READY | PLAN_READY_LINE
+									       : PLAN_READY;
 	p->workflow_uid = j->facts.workflow_uid;
 	p->workflow_gid = j->facts.workflow_gid;
 	p->twins_uid = j->facts.twins_uid;

@@ -182,13 +182,12 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 {
 	if (r->facts.exited || (r->state != RUN_RUNNING && r->state != RUN_START && r->state != RUN_CANCELLING))
 		return unexpected(r, e);
-	if (r->state == RUN_START)
-		cause(r, CAUSE_ERROR, "guest sent EXIT without READY");
 	r->facts.exited = true;
 	switch (e->value) {
 	case ENDED_ITSELF:
 	case ENDED_OUTPUT_LIMIT: /* judged by within-limits */
 	case ENDED_OOM:
+	case ENDED_WORLD: /* by workflow.ends */
 		break;
 	case ENDED_RUN_DEADLINE:
 		run_too_slow(r, "");
@@ -215,6 +214,11 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 	}
 	if (!e->ok)
 		cause(r, CAUSE_ERROR, e->why ? e->why : "the workflow could not be started");
+	/* Without READY there is nothing to judge: what it was to be asked was never asked. */
+	if (r->state == RUN_START && e->value != ENDED_START_DEADLINE)
+		cause(r, CAUSE_ERROR,
+		      r->waits_ready ? "the workflow ended before it was ready (workflow.ready)"
+				     : "guest sent EXIT without READY");
 	enter(r, RUN_CLOSING, now_ms, RUN_CLOSING_MS + RUN_MARGIN_MS);
 	return 0;
 }
@@ -294,6 +298,13 @@ take_tick(struct run *r, uint64_t now_ms)
 	return actions;
 }
 
+/* From START to READY, or to the exit of a workflow that never got ready. */
+static uint64_t
+start_wait(const struct run *r)
+{
+	return r->start_ms + RUN_MARGIN_MS + (r->waits_ready ? r->grace_ms + DRAIN_MS : 0);
+}
+
 static unsigned
 take_opening(struct run *r, const struct run_event *e, uint64_t now_ms)
 {
@@ -306,7 +317,7 @@ take_opening(struct run *r, const struct run_event *e, uint64_t now_ms)
 		return unexpected(r, e);
 	r->facts.opening = true;
 	r->facts.started = true;
-	enter(r, RUN_START, now_ms, r->start_ms + RUN_MARGIN_MS);
+	enter(r, RUN_START, now_ms, start_wait(r));
 	return RUN_DO_START;
 }
 
@@ -323,7 +334,7 @@ take_sent(struct run *r, const struct run_event *e, uint64_t now_ms)
 		return RUN_DO_PING;
 	}
 	r->facts.started = true;
-	enter(r, RUN_START, now_ms, r->start_ms + RUN_MARGIN_MS + r->bundle_ms - RUN_BUNDLE_MS);
+	enter(r, RUN_START, now_ms, start_wait(r) + r->bundle_ms - RUN_BUNDLE_MS);
 	return RUN_DO_START | RUN_DO_PING;
 }
 

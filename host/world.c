@@ -402,6 +402,7 @@ world_read_text(struct world *w, struct diag *d)
 		.run_ms = RUN_MS_DEFAULT,
 		.start_ms = START_MS_DEFAULT,
 		.grace_ms = GRACE_MS_DEFAULT,
+		.trigger_ms = TRIGGER_MS_DEFAULT,
 		.memory_mb = MEMORY_MB_DEFAULT,
 		.pids = PIDS_DEFAULT,
 		.files = FILES_DEFAULT,
@@ -417,6 +418,8 @@ world_read_text(struct world *w, struct diag *d)
 		r = check_state_bytes(&c);
 	if (r == 0)
 		r = world_check_env(&c);
+	if (r == 0)
+		r = world_check_drive(&c);
 	if (r == 0)
 		r = world_check_references(&c);
 	if (r == 0)

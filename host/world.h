@@ -14,6 +14,7 @@ struct diag;
 
 struct world_limits {
 	uint32_t run_ms, start_ms, idle_ms /* 0 off */, grace_ms, memory_mb, pids, files, disk_mb, operations;
+	uint32_t trigger_ms;
 	uint32_t cpu_milli; /* thousandths of one processor; 0 no limit */
 	uint64_t output_bytes, state_bytes;
 };
@@ -55,9 +56,10 @@ struct world {
 	struct world_limits limits;
 	const struct cJSON *files, *env; /* array of patterns; object or NULL */
 	size_t services_len;
-	struct world_service *services;      /* owned array; NULL or empty: a workflow that calls nobody */
-	const struct cJSON *command;         /* workflow.command: array of strings, at least one */
-	const char *cwd, *stdin_text, *node; /* or NULL */
+	struct world_service *services;              /* owned array; NULL or empty: a workflow that calls nobody */
+	const struct cJSON *command;                 /* workflow.command: array of strings, at least one */
+	const char *cwd, *stdin_text, *node;         /* or NULL */
+	const struct cJSON *ready, *triggers, *ends; /* of workflow: object, array, object; or NULL */
 	size_t checks_len;
 	struct world_check *checks; /* owned array */
 };
@@ -65,6 +67,15 @@ struct world {
  * filled: -ENOENT, -EMSGSIZE (over 1 MiB, too deep), -EPROTO (syntax, keys, types, contradictions), -EOPNOTSUPP (a key of
  * the specification that this version does not support). *out is owned by the caller on success (world_wipe). */
 int world_load(const char *where, struct world *out, struct diag *d) __attribute__((warn_unused_result, nonnull(2, 3)));
+/* The twins have something to do by themselves: find out when the workflow is ready, trigger it, end it, send it webhooks. */
+bool world_is_driven(const struct world *w) __attribute__((nonnull));
+/* The world's own text for the name of an event that service s sends, and for the id of a trigger with its index (or NULL);
+ * NULL: there is none.  near (or NULL) is offered all that there are. */
+struct nearest;
+const char *world_event_find(const struct world *w, const struct world_service *s, const char *name,
+			     struct nearest *near) __attribute__((nonnull(1, 2, 3)));
+const char *world_trigger_find(const struct world *w, const char *id, size_t *index, struct nearest *near)
+	__attribute__((nonnull(1, 2)));
 void world_wipe(struct world *w) __attribute__((nonnull));
 /* Fills *d's file, pointer, line and column for a JSON Pointer in w's text. */
 void world_place(const struct world *w, const char *pointer, bool key, struct diag *d) __attribute__((nonnull));

@@ -177,6 +177,12 @@ auth_accept(const struct world_service *s)
 	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(s->json, "auth"), "accept");
 }
 
+static const struct cJSON *
+events_secret(const struct world_service *s)
+{
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(s->json, "events"), "secret");
+}
+
 static int
 check_secret(struct wr *c, const struct expand_part *p)
 {
@@ -191,12 +197,15 @@ check_secret(struct wr *c, const struct expand_part *p)
 		m = auth_accept(&c->w->services[i]);
 		if (m && uses_secret(m->valuestring, p))
 			return 0;
+		m = events_secret(&c->w->services[i]);
+		if (m && uses_secret(m->valuestring, p))
+			return 0;
 	}
 	r = wr_fail(c, -EPROTO, "no service accepts secret.%.*s and \"secrets\" does not declare it", (int)p->len,
 		    p->text);
 	diag_fix(
 		c->d,
-		"name it in a service's auth.accept, or declare it: \"secrets\": { \"%.*s\": { \"like\": \"alnum\" } }",
+		"name it in a service's auth.accept or events.secret, or declare it: \"secrets\": { \"%.*s\": { \"like\": \"alnum\" } }",
 		(int)p->len, p->text);
 	return r;
 }
@@ -284,6 +293,17 @@ world_check_env(struct wr *c)
 		wr_leave(c, inner);
 	}
 	wr_leave(c, outer);
+	for (i = 0; i < c->w->services_len && r == 0; i++) {
+		v = events_secret(&c->w->services[i]);
+		if (!v)
+			continue;
+		outer = wr_enter(c, "services");
+		wr_enter_index(c, i);
+		wr_enter(c, "events");
+		wr_enter(c, "secret");
+		r = world_check_host_template(c, v->valuestring, false);
+		wr_leave(c, outer);
+	}
 	for (i = 0; i < c->w->services_len && r == 0; i++) {
 		v = auth_accept(&c->w->services[i]);
 		if (!v)

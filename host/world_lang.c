@@ -153,6 +153,54 @@ check_request_below(struct wr *c, const struct wr_scope *s, const char *of, cons
 	return 0;
 }
 
+/* Where no service is current: state.SERVICE, then a collection of it. */
+static int
+check_world_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, const struct lang_node *n)
+{
+	const struct lang_node *below = &e->nodes[n->a];
+	char name[64], of[64];
+	struct nearest near;
+	size_t i;
+	int r;
+
+	if (is_root(e, n->a, "vars") || is_root(e, n->a, "request")) {
+		r = wr_fail(c, -EPROTO, "no service and no request is current here");
+		diag_fix(c->d, "write state.SERVICE.COLLECTION");
+		return r;
+	}
+	if (is_root(e, n->a, "state")) {
+		if (!field_text(e, n, name))
+			(void)snprintf(name, sizeof(name), "?");
+		nearest_init(&near, name);
+		for (i = 0; i < s->world->services_len; i++) {
+			if (strcmp(s->world->services[i].name, name) == 0)
+				return 0;
+			nearest_offer(&near, s->world->services[i].name);
+		}
+		r = wr_fail(
+			c, -EPROTO,
+			"there is no service \"%s\": no service is current here, so state.SERVICE.COLLECTION is meant",
+			name);
+		if (near.best)
+			diag_fix(c->d, "did you mean state.%s?", near.best);
+		else
+			diag_fix(c->d, "write state.SERVICE.COLLECTION");
+		return r;
+	}
+	if ((below->op != LANG_FIELD && below->op != LANG_INDEX) || !is_root(e, below->a, "state") ||
+	    !field_text(e, below, of))
+		return 0;
+	for (i = 0; i < s->world->services_len; i++) {
+		const struct wr_scope one = {
+			.state = cJSON_GetObjectItemCaseSensitive(s->world->services[i].json, "state"), .path = ""
+		};
+
+		if (strcmp(s->world->services[i].name, of) == 0)
+			return wr_collection(c, &one, field_text(e, n, name) ? name : "?");
+	}
+	return 0;
+}
+
 /* A node that takes a field of something: what it takes must be there to take. */
 static int
 check_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, const struct lang_node *n)
@@ -160,6 +208,8 @@ check_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, 
 	char name[64], of[64];
 	int written = field_text(e, n, name), r;
 
+	if (s->world)
+		return check_world_access(c, s, e, n);
 	if (is_root(e, n->a, "state") || is_root(e, n->a, "vars")) {
 		if (!written) {
 			r = wr_fail(c, -EPROTO, "what stands after \"%.*s\" must be a name", (int)e->nodes[n->a].len,
@@ -180,15 +230,17 @@ check_access(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, 
 }
 
 static int
-check_aggregate(struct wr *c, const struct lang_expr *e, const struct lang_node *n)
+check_aggregate(struct wr *c, const struct wr_scope *s, const struct lang_expr *e, const struct lang_node *n)
 {
-	const struct lang_node *first = &e->nodes[n->a];
+	const struct lang_node *first = &e->nodes[n->a], *of;
 	const char *fn = n->fn == LANG_COUNT ? "count" : "sum";
 	uint8_t i = first->next;
 	unsigned k;
 	int r;
 
-	if ((first->op != LANG_FIELD && first->op != LANG_INDEX) || !is_root(e, first->a, "state")) {
+	of = s->world && (first->op == LANG_FIELD || first->op == LANG_INDEX) ? &e->nodes[first->a] : first;
+	if ((first->op != LANG_FIELD && first->op != LANG_INDEX) || (of->op != LANG_FIELD && of->op != LANG_INDEX) ||
+	    !is_root(e, of->a, "state")) {
 		r = wr_fail(c, -EPROTO, "the first argument of %s is not a collection", fn);
 		diag_fix(c->d, "write %s(state.COLLECTION, 'field'...)", fn);
 		return r;
@@ -255,7 +307,7 @@ check_text(struct wr *c, const char *text, size_t len, const struct wr_scope *s)
 		if (n->op == LANG_FIELD || n->op == LANG_INDEX)
 			r = check_access(c, s, &e, n);
 		else if (n->op == LANG_CALL && (n->fn == LANG_COUNT || n->fn == LANG_SUM))
-			r = check_aggregate(c, &e, n);
+			r = check_aggregate(c, s, &e, n);
 	}
 	return r;
 }

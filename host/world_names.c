@@ -79,6 +79,10 @@ check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
 		return r;
 	}
 	nearest_init(&n, route->valuestring);
+	if (world_event_find(c->w, s, route->valuestring, NULL)) {
+		wr_leave(c, mark);
+		return 0;
+	}
 	cJSON_ArrayForEach(m, cJSON_GetObjectItemCaseSensitive(s->json, "routes"))
 	{
 		if (has_route_id(m, route->valuestring, near, &n)) {
@@ -143,6 +147,37 @@ check_state_shape(struct wr *c, const struct cJSON *v)
 	return r;
 }
 
+/* Triggers stand under a service of their own. */
+static bool
+is_of_triggers(const struct wr *c, const struct world_check *k, const struct cJSON *name)
+{
+	return k->kind != CHECK_STATE && cJSON_IsString(name) && strcmp(name->valuestring, "trigger") == 0 &&
+	       cJSON_GetArraySize(c->w->triggers) > 0;
+}
+
+static int
+check_trigger(struct wr *c, const struct cJSON *v)
+{
+	const struct cJSON *route = cJSON_GetObjectItemCaseSensitive(v, "route");
+	struct nearest n;
+	size_t mark;
+	int r;
+
+	if (!route)
+		return 0;
+	nearest_init(&n, route->valuestring);
+	if (world_trigger_find(c->w, route->valuestring, NULL, &n))
+		return 0;
+	mark = wr_enter(c, "route");
+	r = wr_fail(c, -EPROTO, "there is no trigger \"%s\"", route->valuestring);
+	if (n.best)
+		diag_fix(c->d, "did you mean \"%s\"?", n.best);
+	else
+		diag_fix(c->d, "name the id of a trigger of workflow.trigger");
+	wr_leave(c, mark);
+	return r;
+}
+
 /* Without a service there is nothing to call. */
 static int
 check_any_call(struct wr *c, const struct world_check *k)
@@ -176,6 +211,11 @@ world_check_references(struct wr *c)
 		inner = wr_enter_index(c, i);
 		name = cJSON_GetObjectItemCaseSensitive(k->json, "service");
 		s = NULL;
+		if (is_of_triggers(c, k, name)) {
+			r = check_trigger(c, k->json);
+			wr_leave(c, inner);
+			continue;
+		}
 		if (name)
 			r = check_service(c, name->valuestring, &s);
 		if (r == 0 && k->kind == CHECK_STATE) {

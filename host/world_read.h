@@ -91,6 +91,16 @@ int world_read_routes(struct wr *c, const struct cJSON *service)
 /* world_policy.c: how a service words its errors, variables, idempotency, rates. */
 int world_read_profile(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_variables(struct wr *c, const struct cJSON *v, void *arg);
+/* world_events.c: what a service sends; a URL of the workflow; names of events.  world_trigger.c: of workflow. */
+int world_read_events(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_endpoint(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_event_name(struct wr *c, const struct cJSON *v, void *arg);
+int world_check_emits(struct wr *c, const struct cJSON *service) __attribute__((warn_unused_result, nonnull));
+int world_read_ready(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_triggers(struct wr *c, const struct cJSON *v, void *arg);
+int world_read_ends(struct wr *c, const struct cJSON *v, void *arg);
+/* After all parts: conditions, templates and names that may stand below. */
+int world_check_drive(struct wr *c) __attribute__((warn_unused_result, nonnull));
 int world_read_idempotency(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_rate_limit(struct wr *c, const struct cJSON *v, void *arg);
 /* Checks name services and routes that may stand below them. */
@@ -101,6 +111,8 @@ int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull
 /* ---- what the language may name (world_lang.c) ----------------------------------------------------------------------- */
 #define SCOPE_BOUND_MAX 64u
 struct wr_scope {
+	const struct world
+		*world; /* no service is current: state.SERVICE.COLLECTION, no request, no variables; else NULL */
 	const struct cJSON *state;     /* the service's collections, or NULL */
 	const struct cJSON *variables; /* those that it starts with, or NULL */
 	const struct cJSON *routes;    /* for the variables its effects set */

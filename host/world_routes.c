@@ -280,7 +280,7 @@ read_plain_route(struct wr *c, struct route *t)
 		{ "reply", NULL, 0, NULL },
 		{ "resource", NULL, 0, NULL },
 		{ "filter", NULL, 0, NULL },
-		{ "emit", NULL, WR_LATER, NULL },
+		{ "emit", NULL, 0, NULL },
 		{ "page", NULL, 0, NULL },
 		{ "path", NULL, 0, NULL },
 		{ NULL, NULL, 0, NULL },
@@ -291,6 +291,7 @@ read_plain_route(struct wr *c, struct route *t)
 		{ "when", world_read_guard, 0, NULL },
 		{ "do", world_read_effects, 0, NULL },
 		{ "reply", NULL, 0, NULL },
+		{ "emit", NULL, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 	static const struct wr_key resource[] = {
@@ -321,7 +322,15 @@ read_plain_route(struct wr *c, struct route *t)
 	r = wr_object(c, t->json, custom, "a route", t);
 	if (r < 0)
 		return r;
-	/* Last: it may name every row. */
+	/* Last: they may name every row. */
+	reply = cJSON_GetObjectItemCaseSensitive(t->json, "emit");
+	if (reply) {
+		mark = wr_enter(c, "emit");
+		r = world_read_emit(c, reply, t);
+		wr_leave(c, mark);
+		if (r < 0)
+			return r;
+	}
 	reply = cJSON_GetObjectItemCaseSensitive(t->json, "reply");
 	if (!reply) {
 		if (cJSON_GetObjectItemCaseSensitive(t->json, "do"))

@@ -436,7 +436,7 @@ static const struct wr_key service_keys[] = {
 	{ "variables", world_read_variables, 0, NULL },
 	{ "idempotency", world_read_idempotency, 0, NULL },
 	{ "rate_limit", world_read_rate_limit, 0, NULL },
-	{ "events", NULL, WR_LATER, NULL },
+	{ "events", world_read_events, 0, NULL },
 	{ "script", NULL, WR_LATER, NULL },
 	{ "validate", NULL, WR_LATER, NULL },
 	{ "init", NULL, WR_LATER, NULL },
@@ -470,6 +470,8 @@ read_service(struct wr *c, const struct cJSON *v, void *arg)
 		r = wr_object(c, v, service_keys, "a service", s);
 	if (r == 0)
 		r = world_read_routes(c, v);
+	if (r == 0)
+		r = world_check_emits(c, v);
 	if (r < 0)
 		return r;
 	s->address[0] = 127;

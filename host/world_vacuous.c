@@ -62,8 +62,9 @@ static bool
 holds_at_first(const struct wr *c, const struct world_check *k)
 {
 	switch (k->kind) {
-	case CHECK_EXIT:
-		return false;
+	case CHECK_EXIT: /* the code of a workflow that is ended for it is not judged */
+		return c->w->ends && !cJSON_GetObjectItemCaseSensitive(c->w->ends, "exit") &&
+		       cJSON_GetObjectItemCaseSensitive(k->json, "code");
 	case CHECK_STDOUT:
 	case CHECK_STDERR:
 		return stream_holds(k->json);

@@ -31,6 +31,7 @@ static const struct {
 } small_limits[] = {
 	{ "run_ms", 1, RUN_MS_MAX, offsetof(struct world_limits, run_ms) },
 	{ "start_ms", 1, RUN_MS_MAX, offsetof(struct world_limits, start_ms) },
+	{ "trigger_ms", 1, RUN_MS_MAX, offsetof(struct world_limits, trigger_ms) },
 	{ "idle_ms", 0, RUN_MS_MAX, offsetof(struct world_limits, idle_ms) },
 	{ "grace_ms", 0, 600000, offsetof(struct world_limits, grace_ms) },
 	{ "memory_mb", 32, 1048576, offsetof(struct world_limits, memory_mb) },
@@ -84,7 +85,7 @@ world_read_limits(struct wr *c, const struct cJSON *v, void *arg)
 		{ "cpus", read_cpus, 0, NULL },          { "files", read_limit, 0, NULL },
 		{ "disk_mb", read_limit, 0, NULL },      { "operations", read_limit, 0, NULL },
 		{ "output_bytes", read_limit, 0, NULL }, { "state_bytes", read_limit, 0, NULL },
-		{ "trigger_ms", NULL, WR_LATER, NULL },  { NULL, NULL, 0, NULL },
+		{ "trigger_ms", read_limit, 0, NULL },   { NULL, NULL, 0, NULL },
 	};
 
 	return wr_object(c, v, keys, "limits", arg);
@@ -171,35 +172,6 @@ read_node(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_string(c, v, 1, 4095, &c->w->node);
 }
 
-static int
-read_exit(struct wr *c, const struct cJSON *v, void *arg)
-{
-	bool exit = false;
-	int r = wr_bool(c, v, &exit);
-
-	(void)arg;
-	if (r == 0 && !exit) {
-		r = wr_fail(c, -EOPNOTSUPP,
-			    "ends.exit false is not supported by this version: a run ends when the workflow exits");
-		diag_fix(c->d, "write \"exit\": true, or take \"ends\" out");
-	}
-	return r;
-}
-
-static int
-read_ends(struct wr *c, const struct cJSON *v, void *arg)
-{
-	static const struct wr_key keys[] = {
-		{ "exit", read_exit, WR_REQUIRED, "\"exit\": true" },
-		{ "triggers", NULL, WR_LATER, NULL },
-		{ "when", NULL, WR_LATER, NULL },
-		{ "settle_ms", NULL, WR_LATER, NULL },
-		{ NULL, NULL, 0, NULL },
-	};
-
-	return wr_object(c, v, keys, "ends", arg);
-}
-
 int
 world_read_workflow(struct wr *c, const struct cJSON *v, void *arg)
 {
@@ -208,9 +180,9 @@ world_read_workflow(struct wr *c, const struct cJSON *v, void *arg)
 		{ "cwd", read_cwd, 0, NULL },
 		{ "stdin", read_stdin, 0, NULL },
 		{ "node", read_node, 0, NULL },
-		{ "ends", read_ends, 0, NULL },
-		{ "ready", NULL, WR_LATER, NULL },
-		{ "trigger", NULL, WR_LATER, NULL },
+		{ "ends", world_read_ends, 0, NULL },
+		{ "ready", world_read_ready, 0, NULL },
+		{ "trigger", world_read_triggers, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 

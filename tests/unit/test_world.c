@@ -117,6 +117,8 @@ refused(struct parts p, int err, unsigned line, const char *pointer, const char 
 #define WANTS(m) ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"POST\",\"path\":\"/x\"," m "},\"reply\":{}}")
 #define MATCHED(t) ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"POST\",\"path\":\"/x/{id}\"}," t "}")
 #define DO(t) MATCHED("\"do\":[" t "]")
+#define HOOKS "\"endpoint\":\"http://127.0.0.1:3000/hooks\""
+#define EVENTS(t) "\"events\":{" t ",\"scheme\":\"stripe\",\"secret\":\"{{secret.hook}}\"}"
 #define WORKFLOW(t) \
 	(struct parts) \
 	{ \
@@ -147,8 +149,8 @@ test_top(void)
 	refused(TOP("\"root\": \"sub\""), -EPROTO, 2, "/root", "does not contain the world file", "\"..\"");
 	refused(TOP("\"limits\": {\"run_ms\": 0}"), -EPROTO, 2, "/limits/run_ms", "whole number from 1 to 86400000",
 		"write a whole");
-	refused(TOP("\"limits\": {\"trigger_ms\": 1}"), -EOPNOTSUPP, 2, "/limits/trigger_ms",
-		"not supported by this version", "take it out");
+	refused(TOP("\"limits\": {\"trigger_ms\": 0}"), -EPROTO, 2, "/limits/trigger_ms", "whole number from 1",
+		"write a whole");
 	refused(TOP("\"limits\": {\"cpus\": 0.01}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
 	refused(TOP("\"limits\": {\"cpus\": 0.1234}"), -EPROTO, 2, "/limits/cpus", "steps of 0.001", "such as 0.5");
 	refused(TOP("\"limits\": {\"cpus\": 1025}"), -EPROTO, 2, "/limits/cpus", "from 0.05 to 1024", "such as 0.5");
@@ -161,7 +163,7 @@ test_top(void)
 		"letters, digits");
 	refused(TOP("\"env\": {\"A\": 1}"), -EPROTO, 2, "/env/A", "expected a string, found a number", "double quotes");
 	refused(TOP("\"env\": {\"A\": \"{{secret.pay}}\"}"), -EPROTO, 2, "/env/A", "no service accepts secret.pay",
-		"auth.accept, or declare it");
+		"auth.accept or events.secret, or declare it");
 	refused(TOP("\"env\": {\"A\": \"{{service.pya.url}}\"}"), -EPROTO, 2, "/env/A", "there is no service \"pya\"",
 		"did you mean \"pay\"?");
 	refused(TOP("\"env\": {\"A\": \"{{process.env.HOME}}\"}"), -EPROTO, 2, "/env/A",
@@ -434,7 +436,31 @@ test_routes(void)
 		"from 400 on");
 	refused(MATCHED("\"reply\":{\"headers\":{\"Content-Length\":\"1\"}}"), -EPROTO, 6,
 		ROUTE0 "/reply/headers/Content-Length", "writes this header itself", "take it out");
-	refused(MATCHED("\"reply\":{},\"emit\":[]"), -EOPNOTSUPP, 6, ROUTE0 "/emit", "not supported", "take it out");
+	refused(MATCHED("\"reply\":{},\"emit\":[]"), -EPROTO, 6, ROUTE0 "/emit", "where its events go", "endpoint");
+	refused(MATCHED("\"reply\":{},\"emit\":[{\"event\":\"a b\"}]"), -EPROTO, 6, ROUTE0 "/emit/0/event",
+		"an event's name", "charge.refunded");
+	refused(MATCHED("\"reply\":{},\"emit\":[{\"event\":\"a\",\"data\":\"{{nothing}}\"}]"), -EPROTO, 6,
+		ROUTE0 "/emit/0/data", "unknown name", "names here");
+	refused(SERVICE(EVENTS("\"endpoint\":\"http://hooks.example/\"")), -EPROTO, 4, "/services/0/events/endpoint",
+		"on 127.0.0.1, localhost or [::1] alone", "http://127.0.0.1:3000");
+	refused(SERVICE(EVENTS("\"endpoint\":\"https://127.0.0.1/\"")), -EPROTO, 4, "/services/0/events/endpoint",
+		"without TLS", "http://");
+	refused(SERVICE(EVENTS("\"endpoint\":\"http://127.0.0.1:70000/\"")), -EPROTO, 4, "/services/0/events/endpoint",
+		"1 to 65535", "3000");
+	refused(SERVICE(EVENTS(HOOKS ",\"challenge\":true")), -EPROTO, 4, "/services/0/events/challenge",
+		"only scheme \"slack\"", "take");
+	refused(SERVICE(EVENTS(HOOKS ",\"retry\":[-1]")), -EPROTO, 4, "/services/0/events/retry/0", "whole number",
+		"write");
+	refused(SERVICE(EVENTS(HOOKS ",\"order\":\"random\"")), -EPROTO, 4, "/services/0/events/order",
+		"words known here", "emitted");
+	refused(((struct parts){ .service = EVENTS(HOOKS) ",",
+				 .route = "{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/\"},\"reply\":{},"
+					  "\"emit\":[{\"event\":\"a\"}]}" }),
+		-EPROTO, 6, ROUTE0 "/emit/0/event", "has the id \"a\" already", "another name");
+	accepted("events",
+		 (struct parts){ .service = EVENTS(HOOKS ",\"retry\":[0,1000],\"order\":\"reversed\"") ",",
+				 .route = "{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/\"},\"reply\":{},"
+					  "\"emit\":[{\"event\":\"a.b\",\"data\":{\"x\":\"{{request.method}}\"}}]}" });
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"resource\":\"rows\",\"page\":\"cursor\"}"),
 		-EPROTO, 6, ROUTE0 "/page", "can be paged", "take \"page\" out");
 	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"page\":\"page\"}"), -EPROTO, 6, ROUTE0 "/page",
@@ -532,11 +558,46 @@ static void
 test_workflow(void)
 {
 	refused(WORKFLOW("\"cwd\":\"../x\""), -EPROTO, 8, "/workflow/cwd", "not a path within", "relative to root");
-	refused(WORKFLOW("\"ready\":{\"port\":1}"), -EOPNOTSUPP, 8, "/workflow/ready", "not supported", "take it out");
-	refused(WORKFLOW("\"ends\":{\"exit\":false}"), -EOPNOTSUPP, 8, "/workflow/ends/exit", "exits",
-		"\"exit\": true");
-	refused(WORKFLOW("\"ends\":{\"when\":\"true\"}"), -EOPNOTSUPP, 8, "/workflow/ends/when", "not supported",
-		"take it out");
+	refused(WORKFLOW("\"ready\":{\"port\":0}"), -EPROTO, 8, "/workflow/ready/port", "1 to 65535", "write");
+	refused(WORKFLOW("\"ready\":{}"), -EPROTO, 8, "/workflow/ready", "one of \"port\" and \"line\"", "3000");
+	refused(WORKFLOW("\"ready\":{\"line\":\"a\\nb\"}"), -EPROTO, 8, "/workflow/ready/line", "one line", "within");
+	refused(WORKFLOW("\"ends\":{\"exit\":false}"), -EPROTO, 8, "/workflow/ends/exit", "says nothing", "true");
+	refused(WORKFLOW("\"ends\":{\"exit\":true,\"when\":\"true\"}"), -EPROTO, 8, "/workflow/ends", "one end",
+		"exit");
+	refused(WORKFLOW("\"ends\":{\"exit\":true,\"settle_ms\":1}"), -EPROTO, 8, "/workflow/ends/settle_ms",
+		"own exit", "take");
+	refused(WORKFLOW("\"ends\":{\"triggers\":true}"), -EPROTO, 8, "/workflow/ends/triggers", "no triggers", "add");
+	refused(WORKFLOW("\"ends\":{\"when\":\"len(state.nobody.rows) > 0\"}"), -EPROTO, 8, "/workflow/ends/when",
+		"no service \"nobody\"", "state.");
+	refused(WORKFLOW("\"ends\":{\"when\":\"len(state.pay.nothing) > 0\"}"), -EPROTO, 8, "/workflow/ends/when",
+		"no collection \"nothing\"", "");
+	refused(WORKFLOW("\"ends\":{\"when\":\"request.method == 'GET'\"}"), -EPROTO, 8, "/workflow/ends/when",
+		"no request is current", "state.SERVICE");
+	refused(WORKFLOW("\"trigger\":[{\"id\":\"a\"}]"), -EPROTO, 8, "/workflow/trigger/0", "one of \"http\"", "url");
+	refused(WORKFLOW("\"trigger\":[{\"id\":\"a\",\"signal\":\"SIGKILL\"}]"), -EPROTO, 8,
+		"/workflow/trigger/0/signal", "SIGKILL", "SIGINT");
+	refused(WORKFLOW("\"trigger\":[{\"id\":\"a\",\"signal\":\"SIGHUP\"},{\"id\":\"a\",\"signal\":\"SIGHUP\"}]"),
+		-EPROTO, 8, "/workflow/trigger/1/id", "already", "of its own");
+	refused(WORKFLOW(
+			"\"trigger\":[{\"id\":\"a\",\"http\":{\"url\":\"http://127.0.0.1/\",\"headers\":{\"Host\":\"x\"}}}]"),
+		-EPROTO, 8, "/workflow/trigger/0/http/headers/Host", "set by the twins", "take");
+	refused(WORKFLOW(
+			"\"trigger\":[{\"id\":\"a\",\"http\":{\"url\":\"http://127.0.0.1/\",\"json\":1,\"body\":\"\"}}]"),
+		-EPROTO, 8, "/workflow/trigger/0/http", "one body", "keep one");
+	refused(WORKFLOW(
+			"\"trigger\":[{\"id\":\"a\",\"http\":{\"url\":\"http://127.0.0.1/\",\"json\":{\"k\":\"{{secret.no}}\"}}}]"),
+		-EPROTO, 8, "/workflow/trigger/0/http/json/k", "secret.no", "declare it");
+	refused(WORKFLOW("\"trigger\":[{\"id\":\"a\",\"event\":{\"service\":\"shop\",\"event\":\"x\"}}]"), -EPROTO, 8,
+		"/workflow/trigger/0/event/service", "sends events", "\"events\"");
+	accepted(
+		"a driven workflow",
+		((struct parts){
+			.workflow =
+				",\"ready\":{\"line\":\"up\"},\"trigger\":[{\"id\":\"a\",\"at\":5,\"after\":\"len(state.pay.rows) == 0\","
+				"\"http\":{\"url\":\"http://localhost:3000\",\"form\":{\"a\":1}}},{\"id\":\"b\",\"after\":10,"
+				"\"signal\":\"SIGHUP\"}],\"ends\":{\"when\":\"count(state.pay.rows, 'a', 1) >= 1\",\"settle_ms\":10}",
+			.checks =
+				"{\"id\":\"s\",\"kind\":\"state\",\"service\":\"pay\",\"path\":\"/rows\",\"count\":2}" }));
 	refused(WORKFLOW("\"stdin\":1"), -EPROTO, 8, "/workflow/stdin", "expected a string", "quotes");
 	accepted("workflow",
 		 WORKFLOW("\"cwd\":\".\",\"stdin\":\"x\",\"node\":\"/usr/bin/node\",\"ends\":{\"exit\":true}"));
