@@ -201,29 +201,31 @@ compare_names(const void *a, const void *b)
 static int
 put_canonical(struct buf *b, const struct cJSON *json)
 {
-	size_t n = json == NULL || json->child == NULL ? 0 : (size_t)cJSON_GetArraySize(json), i = 0;
 	const struct cJSON **members;
+	bool object = cJSON_IsObject(json);
+	size_t n, i = 0;
 	int r = 0;
 
-	if (!cJSON_IsObject(json) && !cJSON_IsArray(json)) {
+	if (json == NULL || !(object || cJSON_IsArray(json))) {
 		buf_json(b, json);
 		return 0;
 	}
+	n = (size_t)cJSON_GetArraySize(json);
 	members = calloc(n + 1, sizeof(void *));
 	if (members == NULL)
 		return -ENOMEM;
 	for (const struct cJSON *c = json->child; c != NULL; c = c->next)
 		members[i++] = c;
-	if (cJSON_IsObject(json))
+	if (object)
 		qsort(members, n, sizeof(void *), compare_names);
-	buf_text(b, cJSON_IsObject(json) ? "{" : "[");
+	buf_text(b, object ? "{" : "[");
 	for (i = 0; i < n && r == 0; i++) {
-		if (cJSON_IsObject(json))
+		if (object)
 			buf_json_text(b, members[i]->string);
 		r = put_canonical(b, members[i]);
 		buf_text(b, ",");
 	}
-	buf_text(b, cJSON_IsObject(json) ? "}" : "]");
+	buf_text(b, object ? "}" : "]");
 	free(members);
 	return r;
 }

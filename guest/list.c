@@ -74,7 +74,8 @@ open_source(struct service *s, const struct route *route, const struct cJSON *qu
 		const struct index *x;
 
 		named += wanted != NULL;
-		if (!cJSON_IsString(wanted) || (x = index_get(&s->state, route->collection, route->filter[i])) == NULL)
+		if (wanted == NULL || !cJSON_IsString(wanted) ||
+		    (x = index_get(&s->state, route->collection, route->filter[i])) == NULL)
 			continue;
 		b = index_find(&s->state, x, wanted->valuestring);
 		from->empty = from->empty || b == NULL;

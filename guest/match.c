@@ -87,7 +87,7 @@ read_operator(struct reading *g, const struct cJSON *json, bool text, struct mat
 {
 	const struct cJSON *only = json->child;
 	const struct matcher **item;
-	bool not, contains;
+	bool negated, contains;
 
 	if (only == NULL || only->next != NULL)
 		return 0;
@@ -101,14 +101,14 @@ read_operator(struct reading *g, const struct cJSON *json, bool text, struct mat
 		m->json = only;
 		return 1;
 	}
-	not = strcmp(only->string, "not") == 0;
+	negated = strcmp(only->string, "not") == 0;
 	contains = !text && strcmp(only->string, "contains") == 0;
-	if (!not &&!contains)
+	if (!negated && !contains)
 		return 0;
 	item = arena_alloc(&g->world->arena, sizeof(*item));
 	if (item == NULL)
 		return -ENOMEM;
-	m->kind = not ? MATCH_NOT : MATCH_CONTAINS;
+	m->kind = negated ? MATCH_NOT : MATCH_CONTAINS;
 	m->items = item;
 	m->len = 1;
 	return read_matcher(g, only, text, item) < 0 ? -EPROTO : 1;
@@ -129,7 +129,7 @@ read_text(struct reading *g, const struct cJSON *json, struct matcher *m)
 	if (cJSON_IsNumber(json))
 		text[number_text(json->valuedouble, text)] = '\0';
 	else if (cJSON_IsBool(json))
-		strcpy(text, cJSON_IsTrue(json) ? "true" : "false");
+		snprintf(text, sizeof(text), "%s", cJSON_IsTrue(json) ? "true" : "false");
 	else
 		return reading_fail(g, -EPROTO, "a text, number, true or false is wanted here, or matches or not");
 	m->text = arena_copy(&g->world->arena, text, strlen(text));

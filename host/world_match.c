@@ -43,9 +43,7 @@ read_operator(struct wr *c, const struct cJSON *v, bool text)
 	mark = wr_enter(c, only->string);
 	if (strcmp(only->string, "matches") == 0)
 		r = read_regex(c, only);
-	else if (strcmp(only->string, "not") == 0)
-		r = read_wanted(c, only, text);
-	else if (!text && strcmp(only->string, "contains") == 0)
+	else if (strcmp(only->string, "not") == 0 || (!text && strcmp(only->string, "contains") == 0))
 		r = read_wanted(c, only, text);
 	else if (text || strcmp(only->string, "equals") != 0)
 		r = 1;

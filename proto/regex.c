@@ -272,7 +272,7 @@ read_bounds(struct regex_build *b, size_t *low, size_t *high)
 static int
 repeat(struct regex_build *b, size_t start)
 {
-	size_t low, high, size = b->len - start, last = start;
+	size_t low = 0, high = 0, size = b->len - start, last = start;
 	int r = read_bounds(b, &low, &high);
 
 	if (r < 0)
