@@ -99,7 +99,7 @@ static void
 put_name(struct der *d, const char *common)
 {
 	static const char organization[] = "AgentTwin";
-	size_t all = d->pos, end = d->pos;
+	size_t all = d->pos, end = all;
 
 	if (strlen(common) <= NAME_MAX_LEN) {
 		put_text(d, UTF8_STRING, common, strlen(common));
@@ -239,7 +239,7 @@ static void
 put_leaf_extensions(struct der *d, const struct x509_authority *a, const struct x509_key *key, const char *const *hosts,
 		    size_t hosts_len)
 {
-	size_t all = d->pos, end = d->pos;
+	size_t all = d->pos, end = all;
 
 	for (size_t i = hosts_len; i-- > 0;)
 		put_text(d, TAGGED_TEXT(2), hosts[i], strlen(hosts[i])); /* dNSName */
