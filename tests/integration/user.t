@@ -44,6 +44,17 @@ is "$(json "$receipt" 'r.boundary.locks.length')" 2 "both locks"
 is "$(json "$receipt" 'r.cleanup.confirmed')" true "cleanup confirmed"
 as "$with" "$tmp/agenttwin-host" run "$tmp/home-w/world/refund-twice.world.json" >/dev/null 2>&1
 is "$?" 1 "and the program with the bug fails"
+world "$tmp/home-w/https" '"a.mjs"' '"node", "a.mjs"'
+sed -i 's/"shop.internal" ],/& "tls": true,/' "$tmp/home-w/https/world.json"
+cat >"$tmp/home-w/https/a.mjs" <<'CA'
+import fs from 'node:fs';
+try { fs.writeFileSync(process.env.NODE_EXTRA_CA_CERTS, ''); } catch (e) { console.log(e.code, (await fetch(process.env.SHOP_URL + '/items')).status); }
+CA
+chown -R "$with": "$tmp/home-w/https"
+as "$with" "$tmp/agenttwin-host" run --json "$tmp/home-w/https" >"$tmp/receipt-t.json" 2>"$tmp/err"
+status=$? receipt=$tmp/receipt-t.json err=$(cat "$tmp/err")
+is_run passed 0 "https works too"
+is "$(json "$receipt" 'r.outcome.stdout.tail.trim()')" "EACCES 200" "with an authority that the workflow cannot change"
 as "$with" "$tmp/agenttwin-host" doctor --runtime namespace >"$tmp/doctor" 2>&1
 is "$?" 0 "doctor agrees" || diag "$(cat "$tmp/doctor")"
 as "$with" "$tmp/agenttwin-host" reap >/dev/null 2>&1
