@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "guest/eval.h"
+#include "guest/llm.h"
 #include "guest/object.h"
 #include "guest/profile.h"
 #include "guest/request.h"
@@ -43,6 +44,11 @@ answer_wipe(struct answer *a)
 	buf_wipe(&a->headers);
 	buf_wipe(&a->body);
 	buf_wipe(&a->effects);
+	free(a->frames);
+	free(a->marks);
+	a->frames = NULL;
+	a->marks = NULL;
+	a->frames_len = a->marks_len = 0;
 }
 
 /* see answer.h */
@@ -268,9 +274,11 @@ settle_key(struct service *s, struct answer *a, bool *kept)
 
 /* The effects are kept, or nothing of them is. */
 static int
-apply(struct service *s, struct request *q, struct eval *e, struct answer *a)
+apply(struct service *s, struct request *q, struct eval *e, struct answer *a, const struct llm_call *call)
 {
-	int r = a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a) : resource_run(s, q, e, a);
+	int r = s->llm != NULL                   ? llm_run(s, q, e, a, call)
+		: a->route->verb == ROUTE_CUSTOM ? effects_run(s, q, e, a)
+						 : resource_run(s, q, e, a);
 	bool kept = false;
 
 	a->executed = a->executed || (a->route->verb != ROUTE_CUSTOM && strcmp(a->view, "rejected") != 0);
@@ -291,8 +299,9 @@ apply(struct service *s, struct request *q, struct eval *e, struct answer *a)
 static int
 serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 {
-	int r = route_find(s, q, e, a);
+	struct llm_call call = { 0 };
 	bool go;
+	int r = s->llm != NULL ? llm_find(s, q, a, &call) : route_find(s, q, e, a);
 
 	if (r < 0)
 		return r;
@@ -308,8 +317,12 @@ serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 	}
 	if (!rate_take(s, e->now, a) || !is_body_valid(q, a))
 		return 0;
+	if (call.status != 0) { /* as the service itself would */
+		answer_profile_error(s, a, call.status, call.code, call.refusal);
+		return 0;
+	}
 	r = idempotency_begin(s, q, e->now, a, &go);
-	return r < 0 || !go ? r : apply(s, q, e, a);
+	return r < 0 || !go ? r : apply(s, q, e, a, &call);
 }
 
 /* see answer.h */

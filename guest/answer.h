@@ -10,6 +10,7 @@
 #include "guest/draw.h"
 
 struct cJSON;
+struct answer_mark;
 struct idempotency_key;
 struct request;
 struct route;
@@ -28,7 +29,11 @@ struct answer {
 	struct buf headers; /* whole lines, each with CRLF; Content-Type is among them if has_type */
 	bool has_type;
 	struct buf body;
-	struct buf effects;          /* JSON objects joined by commas */
+	struct buf effects; /* JSON objects joined by commas */
+	size_t *frames;     /* owned: ends of what leaves piece by piece, bytes of body; none: it leaves as one */
+	size_t frames_len;
+	struct answer_mark *marks; /* owned: where the model's own text stands in body, llm.h */
+	size_t marks_len;
 	const struct route *route;   /* NULL: none matched */
 	const struct route *nearest; /* of an unmatched request, NULL none */
 	char difference[256];        /* of an unmatched request */
@@ -45,9 +50,9 @@ struct answer {
 		bool counted;
 		double now, ends;
 		uint64_t used;
-	} rate;                        /* what the service's rate limit says of this call */
-	struct draw_call call;         /* which call it is, for what is drawn from the seed; known once something was */
-	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
+	} rate;                /* what the service's rate limit says of this call */
+	struct draw_call call; /* which call it is, for what is drawn from the seed; known once something was */
+	char request_id[33];   /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));
 void answer_wipe(struct answer *a) __attribute__((nonnull));

@@ -248,6 +248,7 @@ answer_profile_error(const struct service *s, struct answer *a, int status, cons
 	buf_wipe(&a->headers);
 	buf_wipe(&a->body);
 	buf_wipe(&a->effects);
+	a->frames_len = a->marks_len = 0;
 	a->has_type = false;
 	a->status = status;
 	a->view = "rejected";

@@ -57,17 +57,21 @@ credential_is_accepted(const struct service *s, const struct request *q)
 
 	if (s->auth == AUTH_NONE)
 		return true;
+	if (value == NULL && s->profile == PROFILE_ANTHROPIC) /* its clients use either */
+		value = request_header(q, s->auth == AUTH_HEADER ? "authorization" : "x-api-key");
 	if (value == NULL)
 		return false;
-	if (s->auth == AUTH_HEADER)
-		return strcmp(value, s->accept) == 0;
+	if (strcmp(value, s->accept) == 0)
+		return s->auth == AUTH_HEADER || s->profile == PROFILE_ANTHROPIC;
+	if (s->auth == AUTH_HEADER && s->profile != PROFILE_ANTHROPIC)
+		return false;
 	scheme = strcspn(value, " ");
 	if (value[scheme] != ' ')
 		return false;
 	secret = value + scheme + strspn(value + scheme, " ");
 	if (scheme == 5 && strncasecmp(value, "basic", scheme) == 0)
 		return (s->auth == AUTH_BASIC || s->profile == PROFILE_STRIPE) && is_basic(secret, s->accept);
-	if (s->auth != AUTH_BEARER || strcmp(secret, s->accept) != 0)
+	if ((s->auth != AUTH_BEARER && s->profile != PROFILE_ANTHROPIC) || strcmp(secret, s->accept) != 0)
 		return false;
 	/* GitHub's clients write "token", and it takes both */
 	return (scheme == 6 && strncasecmp(value, "bearer", scheme) == 0) ||

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "guest/llm.h"
 #include "proto/cursor.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
@@ -228,7 +229,7 @@ read_service(struct reading *g, const struct cJSON *json)
 	if ((r = reading_check_keys(
 		     g, json,
 		     "name kind hosts port tls profile auth state variables routes idempotency rate_limit "
-		     "unmatched events")) < 0)
+		     "unmatched events script validate")) < 0)
 		return r;
 	name = cJSON_GetObjectItemCaseSensitive(json, "name");
 	kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
@@ -236,8 +237,8 @@ read_service(struct reading *g, const struct cJSON *json)
 	unmatched = cJSON_GetObjectItemCaseSensitive(json, "unmatched");
 	if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
 		return reading_fail(g, -EPROTO, "a service needs a name");
-	if (!is_text(kind, "http"))
-		return reading_fail(g, -EPROTO, "kind must be http");
+	if (!is_text(kind, "http") && !is_text(kind, "llm"))
+		return reading_fail(g, -EPROTO, "kind must be http or llm");
 	s->tls = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "tls"));
 	is_404 = unmatched != NULL &&
 		 (cJSON_IsNumber(unmatched) ? unmatched->valueint == 404 : is_text(unmatched, "404"));
@@ -262,6 +263,9 @@ read_service(struct reading *g, const struct cJSON *json)
 	g->pointer.len = len;
 	routes = reading_enter(g, json, "routes");
 	if (routes != NULL && (r = routes_read(g, routes)) < 0)
+		return r;
+	g->pointer.len = len;
+	if (is_text(kind, "llm") && (r = llm_read(g, json)) < 0)
 		return r;
 	g->pointer.len = len;
 	r = idempotency_read(g, json);

@@ -22,6 +22,7 @@
 #include "guest/twin_clock.h"
 
 struct cJSON;
+struct llm;
 struct tls_service;
 
 enum effect_kind {
@@ -145,6 +146,7 @@ struct service {
 	struct state state;
 	struct idempotency idempotency;
 	struct rate_limit rate_limit;
+	struct llm *llm; /* in the world's arena; NULL: of kind http */
 	struct route *routes;
 	size_t routes_len;
 	struct draws draws; /* which calls drew something */

@@ -73,6 +73,8 @@ route_find(const struct world_service *s, const char *name, char *why)
 			if (strncmp(name, resource, n) == 0 && strcmp(name + n, verbs[i]) == 0)
 				return resource;
 	}
+	if ((id = world_llm_find(s, name)))
+		return id;
 	bad(why, "guest sent OP with route '%.80s', which service %s does not have", name, s->name);
 	return NULL;
 }

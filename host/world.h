@@ -82,6 +82,10 @@ void world_place(const struct world *w, const char *pointer, bool key, struct di
 /* What must not be asked of the local backend: the no-egress check, explicit ports, tls.  0, or -EOPNOTSUPP with *d filled.
  * Warns on stderr about a variable that hard-codes a service's host name, which nothing resolves there. */
 int world_check_local(const struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
+/* The id of route i of a service of kind llm: its turns, then what needs no script.  NULL: there are no more. */
+const char *world_llm_route(const struct world_service *s, size_t i) __attribute__((nonnull)); /* world_llm.c */
+/* The same text as name, the world's own.  NULL: none of them. */
+const char *world_llm_find(const struct world_service *s, const char *name) __attribute__((nonnull));
 /* Services on 127.0.0.1 at these ports (one a service), for the local backend.  Before cred_make. */
 void world_set_local(struct world *w, const uint16_t *ports) __attribute__((nonnull(1)));
 #endif

@@ -66,7 +66,8 @@ check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
 	const struct cJSON *route = cJSON_GetObjectItemCaseSensitive(v, "route"), *m;
 	char near[96] = "";
 	struct nearest n;
-	size_t mark;
+	const char *id;
+	size_t mark, i;
 	int r;
 
 	if (!route)
@@ -89,6 +90,15 @@ check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
 			wr_leave(c, mark);
 			return 0;
 		}
+	}
+	for (i = 0; (id = world_llm_route(s, i)); i++) {
+		if (strcmp(id, route->valuestring) == 0) {
+			wr_leave(c, mark);
+			return 0;
+		}
+		nearest_offer(&n, id);
+		if (n.best == id)
+			(void)snprintf(near, sizeof(near), "%s", id);
 	}
 	r = wr_fail(c, -EPROTO, "service \"%s\" has no route \"%s\"", s->name, route->valuestring);
 	if (n.best)

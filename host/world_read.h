@@ -103,6 +103,10 @@ int world_read_ends(struct wr *c, const struct cJSON *v, void *arg);
 int world_check_drive(struct wr *c) __attribute__((warn_unused_result, nonnull));
 int world_read_idempotency(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_rate_limit(struct wr *c, const struct cJSON *v, void *arg);
+/* world_llm.c: script and validate of a service of kind llm, and that no other kind has them. */
+int world_read_llm(struct wr *c, const struct cJSON *service) __attribute__((warn_unused_result, nonnull));
+/* What clients of the profile take for the base of its paths. */
+void world_llm_url(struct world_service *s) __attribute__((nonnull));
 /* Checks name services and routes that may stand below them. */
 int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_names.c */
 /* -EPROTO when every check holds before anything ran. */

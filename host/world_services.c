@@ -193,11 +193,11 @@ read_kind(struct wr *c, const struct cJSON *v, void *arg)
 	int r = wr_word(c, v, kinds, &which);
 
 	(void)arg;
-	if (r < 0 || which == 0)
+	if (r < 0 || which != 1)
 		return r;
 	(void)snprintf(text, sizeof(text), "a service of kind \"%s\"", kinds[which]);
 	r = wr_fail_later(c, text);
-	diag_fix(c->d, "use kind \"http\", the only one so far");
+	diag_fix(c->d, "use kind \"http\" or \"llm\"");
 	return r;
 }
 
@@ -437,8 +437,8 @@ static const struct wr_key service_keys[] = {
 	{ "idempotency", world_read_idempotency, 0, NULL },
 	{ "rate_limit", world_read_rate_limit, 0, NULL },
 	{ "events", world_read_events, 0, NULL },
-	{ "script", NULL, WR_LATER, NULL },
-	{ "validate", NULL, WR_LATER, NULL },
+	{ "script", NULL, 0, NULL },
+	{ "validate", NULL, 0, NULL },
 	{ "init", NULL, WR_LATER, NULL },
 	{ "role", NULL, WR_LATER, NULL },
 	{ "database", NULL, WR_LATER, NULL },
@@ -472,6 +472,8 @@ read_service(struct wr *c, const struct cJSON *v, void *arg)
 		r = world_read_routes(c, v);
 	if (r == 0)
 		r = world_check_emits(c, v);
+	if (r == 0)
+		r = world_read_llm(c, v);
 	if (r < 0)
 		return r;
 	s->address[0] = 127;
@@ -486,6 +488,7 @@ read_service(struct wr *c, const struct cJSON *v, void *arg)
 	else
 		(void)snprintf(s->url, sizeof(s->url), "%s://%s:%u", s->tls ? "https" : "http",
 			       s->hosts->child->valuestring, s->port);
+	world_llm_url(s);
 	c->w->services_len++;
 	return 0;
 }
@@ -576,5 +579,6 @@ world_set_local(struct world *w, const uint16_t *ports)
 		s->address[1] = s->address[2] = 0;
 		s->address[3] = 1;
 		(void)snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u", s->port);
+		world_llm_url(s);
 	}
 }
