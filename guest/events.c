@@ -185,13 +185,18 @@ deliver(struct events *v, struct event *e)
 {
 	struct delivery *before = add(v, e, false), *copy;
 	struct redelivery fault;
+	int r;
 
 	if (before == NULL)
 		return;
 	if (e->service != NULL && e->service->events->reversed)
 		hold(v, before);
-	if (!redelivery_decide(v->core->world, e->service, e->name, e->body.id, &fault))
+	r = redelivery_decide(v->core->world, e->service, e->name, e->service != NULL ? e->body.id : e->name,
+			      v->core->t_ms, &fault);
+	if (r < 0) {
+		v->failed = r;
 		return;
+	}
 	for (unsigned i = 1; i < fault.times && i < REDELIVER_TIMES_MAX; i++) {
 		struct event *other = event_of_copy(v, e, &fault);
 
@@ -384,7 +389,12 @@ put_fault(const struct delivery *d, struct buf *out)
 {
 	buf_text(out, "{\"id\":");
 	buf_json_text(out, d->fault.fault);
-	buf_format(out, ",\"phase\":\"redeliver\",\"end\":null,\"draw\":null,\"bytes\":null}");
+	buf_text(out, ",\"phase\":\"redeliver\",\"end\":null,\"draw\":");
+	if (d->fault.drawn)
+		buf_number(out, d->fault.draw);
+	else
+		buf_text(out, "null");
+	buf_text(out, ",\"bytes\":null}");
 }
 
 /* call NULL: it was never begun. */

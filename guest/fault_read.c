@@ -95,7 +95,8 @@ read_on(struct reading *g, const struct cJSON *json, struct fault *f)
 	for (size_t i = 0; i < w->services_len && cJSON_IsString(service); i++)
 		if (strcmp(w->services[i].name, service->valuestring) == 0)
 			f->service = &w->services[i];
-	if (f->service == NULL)
+	/* a trigger has no service */
+	if (f->service == NULL && !(cJSON_IsString(service) && strcmp(service->valuestring, "trigger") == 0))
 		return reading_fail(g, -EPROTO, "\"service\" must be one of the services");
 	f->route = cJSON_IsString(route) ? route->valuestring : NULL;
 	f->event = cJSON_IsString(event) ? event->valuestring : NULL;

@@ -13,12 +13,14 @@ struct redelivery {
 	bool after;        /* each copy once the one before was answered; else once it has left ("during") */
 	uint32_t delay_ms; /* and so long besides */
 	bool same_id;
+	bool drawn; /* by chance, with this draw */
+	double draw;
 };
 struct service;
 struct world;
 /* Whether this event of a service, or this trigger (s NULL), is delivered again: one decision for each, taken when it is made.
- * key: the event's id, "" a trigger's. */
-bool redelivery_decide(struct world *w, const struct service *s, const char *name, const char *key,
-		       struct redelivery *out) __attribute__((nonnull(1, 3, 4, 5)));
+ * key: the event's id, a trigger's.  *out has times 1 when it is not.  0; -ENOMEM, -E2BIG. */
+int redelivery_decide(struct world *w, struct service *s, const char *name, const char *key, uint64_t t_ms,
+		      struct redelivery *out) __attribute__((warn_unused_result, nonnull(1, 3, 4, 6)));
 
 #endif
