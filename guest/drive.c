@@ -138,7 +138,7 @@ holds(struct drive *d, const struct expr *x)
 			  .state = w->services_len > 0 ? &w->services[0].state : NULL,
 			  .arena = &arena,
 			  .id = "", /* no effect is current */
-			  .now = (double)(w->start_ms + d->core->t_ms),
+			  .now = twin_clock_now(&w->clock, d->core->t_ms),
 			  .seed = w->seed };
 	bool yes;
 

@@ -19,7 +19,7 @@ redelivery_decide(struct world *w, struct service *s, const char *name, const ch
 							 : NULL,
 			  .arena = &arena,
 			  .id = "", /* no effect is current */
-			  .now = (double)(w->start_ms + t_ms),
+			  .now = twin_clock_now(&w->clock, t_ms),
 			  .seed = w->seed };
 	struct fault_call call = { .service = s,
 				   .route = s == NULL ? name : NULL,

@@ -84,16 +84,11 @@ is_run(const char *full)
 	char word[WORD_MAX + 1], *cut;
 	const char *tail;
 	size_t n;
-	bool no_p = false;
 
 	without_noise(full, 'E', word);
-	/* READY at most once and not after a failure; an operation only with services, whose state came before. */
+	/* READY at most once and not after a failure. */
 	cut = strchr(word, 'r');
 	if (cut && strchr(cut + 1, 'r'))
-		return false;
-	cut = strchr(word, 'p');
-	no_p = cut && (!strchr(word, 's') || strchr(word, 's') > cut);
-	if (no_p)
 		return false;
 	n = strcspn(word, "f3");
 	if (word[n] == '\0')
@@ -226,9 +221,8 @@ test_words(void)
 		"H1sr3fxt2E",      "H1srx2fE", "H1sroxl2lE", "H13E",  "H1s3x2E",
 	};
 	static const char *const bad_words[] = {
-		"1",      "HH",    "H1E", "H1xE",  "Hx",     "H2",     "H3",      "H1rr",
-		"H1so1",  "H1sos", "H1p", "H1sxo", "H1sxtp", "H1sx2p", "H1sx2E2", "HfEl",
-		"H1sx2t", "Hfr",   "Hf1", "Ho",    "Hs",     "H1xx",   "H1fr",    "l",
+		"1",      "HH",      "H1E",  "H1xE",   "Hx",  "H2",  "H3", "H1rr", "H1so1", "H1sos", "H1sxo", "H1sxtp",
+		"H1sx2p", "H1sx2E2", "HfEl", "H1sx2t", "Hfr", "Hf1", "Ho", "Hs",   "H1xx",  "H1fr",  "l",
 	};
 
 	for (size_t i = 0; i < sizeof(good_words) / sizeof(good_words[0]); i++) {
