@@ -9,6 +9,8 @@ int cmd_doctor(int argc, char **argv) __attribute__((warn_unused_result, nonnull
 int cmd_reap(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* The run itself: the status table of agenttwin-host(1) is its result. */
 int cmd_run(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* A run for each of many seeds; the worst of them is its result. */
+int cmd_sweep(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Shows a receipt: 0 shown, 2 usage or unreadable. */
 int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));

@@ -2,21 +2,17 @@
  * cmd_receipt.c - `agenttwin-host receipt show FILE|FOLDER|RUNID|latest`. */
 #include <cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/cmd.h"
 #include "host/diag.h"
-#include "host/json.h"
+#include "host/receipt_read.h"
 #include "host/report_show.h"
 #include "host/store.h"
 #include "host/wrap.h"
-
-#define RECEIPT_READ_MAX (256u << 20) /* bytes that `show` reads; a larger one is for tools that stream */
 
 static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|FOLDER|RUNID|latest]\n"
 			    "Shows a receipt; default: latest, the newest in .agenttwin/receipts below the\n"
@@ -38,37 +34,13 @@ complain(const char *file, const char *problem, const char *fix)
 	return 2;
 }
 
-static char *
-slurp(const char *path, size_t *len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = NULL;
-	struct stat st;
-	ssize_t n;
-
-	*len = 0;
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		errno = EISDIR;
-	} else if (st.st_size > (off_t)RECEIPT_READ_MAX) {
-		errno = EFBIG;
-	} else if ((text = malloc((size_t)st.st_size + 1))) {
-		while (*len < (size_t)st.st_size && (n = read(fd, text + *len, (size_t)st.st_size - *len)) > 0)
-			*len += (size_t)n;
-		text[*len] = '\0';
-	}
-	close(fd);
-	return text;
-}
-
 static int
 show(const char *what, bool raw)
 {
 	const char *no = getenv("NO_COLOR");
 	char path[4200], why[160];
-	size_t len;
-	char *text;
+	char *text = NULL;
+	size_t len = 0;
 	cJSON *doc;
 	int r;
 
@@ -78,13 +50,10 @@ show(const char *what, bool raw)
 	if (store_find(what, path, sizeof(path)) < 0)
 		return complain(what, "no such receipt",
 				"name a file, a folder where worlds were run, the id of a run, or latest");
-	text = slurp(path, &len);
-	if (!text)
-		return complain(path, strerror(errno), NULL);
-	doc = json_take(text, len, RECEIPT_READ_MAX, why);
-	if (!doc)
-		r = complain(path, why, "the file is not a receipt");
-	else if (raw)
+	r = receipt_read(path, &text, &len, &doc, why);
+	if (r < 0)
+		return complain(path, why, r == -EPROTO ? "the file is not a receipt" : NULL);
+	if (raw)
 		r = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0 ? 0 : 2;
 	else
 		r = report_show(stdout, doc, wrap_width(STDOUT_FILENO, 100),

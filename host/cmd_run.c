@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * cmd_run.c - `agenttwin-host run [WORLD]`: options, then one job. */
+ * cmd_run.c - `agenttwin-host run [WORLD]` and `sweep [WORLD]`: options, then one job or a series of them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include "host/cmd.h"
 #include "host/job.h"
 #include "host/nearest.h"
+#include "host/reproduce.h"
+#include "host/series.h"
 
 extern const uint8_t guest_image[], guest_image_end[];
 
@@ -16,14 +18,34 @@ static const char usage[] = "usage: agenttwin-host run [OPTION...] [WORLD]\n"
 			    "file, or a folder with world.json; default: the current folder.\n"
 			    "  --runtime NAME    namespace (default), or local: right here, not sandboxed\n"
 			    "  --seed N          instead of the world's seed\n"
-			    "  --receipt FILE    where the receipt goes, instead of ROOT/.agenttwin/receipts\n"
-			    "  --json            prints the receipt on stdout\n"
+			    "  --repeat N        N runs, one after the other; each must be like the first\n"
+			    "  --sweep           as the command sweep: a run for each seed of the world's sweep\n"
+			    "  --reproduce FILE  runs that receipt's world again, with its seed, and compares;\n"
+			    "                    or the id of a run, or latest\n"
+			    "  --receipt FILE    where the receipt goes, instead of ROOT/.agenttwin/receipts;\n"
+			    "                    of several runs a folder\n"
+			    "  --json            prints the receipt on stdout; of several runs a summary\n"
 			    "  --timeout TIME    instead of the world's run_ms: 30s, 1500ms, 2m\n"
 			    "  --node PROGRAM    the Node program to use\n"
 			    "  -q, --quiet       no line a phase, only the verdict\n"
 			    "  -h, --help        this text\n"
 			    "Exit status: 0 passed, 1 failed, 2 usage or world, 3 boundary, 4 error,\n"
-			    "5 timeout, 130 or 143 cancelled.\n";
+			    "5 timeout, 130 or 143 cancelled; of several runs the worst.\n";
+static const char sweep_usage[] = "usage: agenttwin-host sweep [OPTION...] [WORLD]\n"
+				  "Runs the world once for each seed, one after the other, and writes a receipt\n"
+				  "for each run.  Ends at once on SIGINT, after the sandbox is destroyed.\n"
+				  "  --seeds A..B|N    from A to B, or N from the world's seed (or --seed) on,\n"
+				  "                    instead of the world's sweep\n"
+				  "  --receipt FOLDER  where the receipts go\n"
+				  "  --json            prints a summary on stdout\n"
+				  "  --runtime, --seed, --timeout, --node, --quiet, --help: as of run\n"
+				  "Exit status: of all runs the first of 130 143, 3, 4, 2, 5, 1, 0.\n";
+
+struct asked {
+	struct series series;
+	const char *reproduce; /* a receipt */
+	const char *usage;
+};
 
 static int
 complain(const char *problem, const char *fix)
@@ -69,10 +91,40 @@ set_timeout(struct job_options *o, const char *s)
 	return 0;
 }
 
+/* Options of several runs.  0, or the exit status; *taken false: it is none of them. */
 static int
-set_option(struct job_options *o, const char *name, const char *value)
+set_series(struct asked *a, const char *name, const char *value, bool *taken)
+{
+	const char *rest, *problem;
+	uint64_t n;
+
+	*taken = true;
+	if (strcmp(name, "--reproduce") == 0) {
+		a->reproduce = value;
+	} else if (strcmp(name, "--repeat") == 0) {
+		if (!number(value, SEEDS_MAX, &n, &rest) || *rest || n == 0)
+			return complain("--repeat wants a number of runs from 1 to 10000",
+					"write for example --repeat 20");
+		a->series.repeat = (uint32_t)n;
+	} else if (strcmp(name, "--seeds") == 0) {
+		a->series.sweep = true;
+		if (seeds_parse(value, &a->series.seeds, &problem) < 0)
+			return complain("--seeds wants a number or a range", problem);
+	} else {
+		*taken = false;
+	}
+	return 0;
+}
+
+static int
+set_option(struct job_options *o, struct asked *asked, const char *name, const char *value)
 {
 	const char *rest;
+	bool taken;
+	int r = set_series(asked, name, value, &taken);
+
+	if (taken)
+		return r;
 
 	if (strcmp(name, "--runtime") == 0) {
 		o->runtime = value;
@@ -82,7 +134,8 @@ set_option(struct job_options *o, const char *name, const char *value)
 		o->node = value;
 	} else if (strcmp(name, "--seed") == 0) {
 		o->seed_given = true;
-		if (!number(value, (1ull << 53) - 1, &o->seed, &rest) || *rest)
+		o->seed_from = "option";
+		if (!number(value, SEED_MAX, &o->seed, &rest) || *rest)
 			return complain("--seed wants a whole number from 0 to 9007199254740991 (2^53-1)",
 					"write for example --seed 4211");
 	} else if (set_timeout(o, value) < 0) {
@@ -95,9 +148,9 @@ set_option(struct job_options *o, const char *name, const char *value)
 static int
 unknown(const char *name)
 {
-	static const char *const later[] = { "--repeat", "--sweep", "--reproduce", "--no-snapshot" };
-	static const char *const all[] = { "--runtime", "--seed", "--receipt", "--json",
-					   "--timeout", "--node", "--quiet",   "--help" };
+	static const char *const later[] = { "--no-snapshot" };
+	static const char *const all[] = { "--runtime", "--seed", "--receipt", "--json",  "--timeout",   "--node",
+					   "--quiet",   "--help", "--repeat",  "--sweep", "--reproduce", "--seeds" };
 	char problem[200], fix[200];
 	struct nearest n;
 	size_t i;
@@ -120,9 +173,10 @@ unknown(const char *name)
 
 /* 0 go on, else the exit status + 1. */
 static int
-parse(struct job_options *o, int argc, char **argv)
+parse(struct job_options *o, struct asked *asked, int argc, char **argv)
 {
-	static const char *const valued[] = { "--runtime", "--seed", "--receipt", "--timeout", "--node" };
+	static const char *const valued[] = { "--runtime", "--seed",   "--receipt", "--timeout",
+					      "--node",    "--repeat", "--seeds",   "--reproduce" };
 	bool options = true;
 	char name[64], problem[128];
 	const char *value;
@@ -143,8 +197,12 @@ parse(struct job_options *o, int argc, char **argv)
 			continue;
 		}
 		if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
-			fputs(usage, stdout);
+			fputs(asked->usage, stdout);
 			return 1;
+		}
+		if (strcmp(a, "--sweep") == 0) {
+			asked->series.sweep = true;
+			continue;
 		}
 		if (strcmp(a, "--json") == 0 || strcmp(a, "--quiet") == 0 || strcmp(a, "-q") == 0) {
 			*(a[2] == 'j' ? &o->json : &o->quiet) = true;
@@ -154,7 +212,7 @@ parse(struct job_options *o, int argc, char **argv)
 		snprintf(name, sizeof(name), "%.*s", (int)(len > 60 ? 60 : len), a);
 		for (k = 0; k < sizeof(valued) / sizeof(valued[0]) && strcmp(valued[k], name) != 0; k++)
 			;
-		if (strcmp(name, "--json") == 0 || strcmp(name, "--quiet") == 0) {
+		if (strcmp(name, "--json") == 0 || strcmp(name, "--quiet") == 0 || strcmp(name, "--sweep") == 0) {
 			snprintf(problem, sizeof(problem), "%s takes no value", name);
 			return 1 + complain(problem, "leave out what follows the name");
 		}
@@ -165,7 +223,7 @@ parse(struct job_options *o, int argc, char **argv)
 			snprintf(problem, sizeof(problem), "%s wants a value", name);
 			return 1 + complain(problem, "agenttwin-host run --help lists all options");
 		}
-		if ((r = set_option(o, name, value)))
+		if ((r = set_option(o, asked, name, value)))
 			return 1 + r;
 	}
 	return 0;
@@ -193,32 +251,121 @@ find_backend(struct job *j)
 	return 0;
 }
 
-int
-cmd_run(int argc, char **argv)
+/* What does not fit together.  0, or 2. */
+static int
+check_asked(const struct job_options *o, const struct asked *a)
 {
+	if (a->series.sweep && a->series.repeat)
+		return complain("a sweep over seeds and --repeat at once",
+				"sweep first; then repeat one of its seeds with --seed N --repeat N");
+	if (a->reproduce && a->series.sweep)
+		return complain("--reproduce runs with the seed of its receipt", "leave out the sweep");
+	if (a->reproduce && o->seed_given)
+		return complain("--reproduce runs with the seed of its receipt", "leave out --seed");
+	return 0;
+}
+
+/* Takes from the receipt what the options do not say. */
+static int
+take_receipt(struct job_options *o, struct reproduce *p, const char *what)
+{
+	struct diag d = { 0 };
+
+	if (reproduce_load(what, o->world, p, &d) < 0) {
+		log_diag(&d);
+		return 2;
+	}
+	o->world = p->world;
+	o->seed = p->seed;
+	o->seed_given = true;
+	o->seed_from = "receipt";
+	o->reproduce = p;
+	o->reference = &p->reference;
+	if (!o->runtime)
+		o->runtime = p->runtime;
+	if (strcmp(o->runtime, p->runtime) != 0) {
+		snprintf(d.file, sizeof(d.file), "%.500s", p->reference.path);
+		diag_set(&d, -EINVAL, "that run had the runtime '%.60s', not '%.60s'", p->runtime, o->runtime);
+		diag_fix(&d, "leave out --runtime");
+		log_diag(&d);
+		return 2;
+	}
+	if (!o->timeout_ms)
+		o->timeout_ms = p->run_ms;
+	return 0;
+}
+
+/* One run.  Its own exit status, or 1 when it is not like the one that it was to be like. */
+static int
+run_one(struct job *j)
+{
+	char text[COMPARE_TEXT_MAX];
+	int r, prepared = job_prepare(j);
+
+	if (prepared) {
+		r = loop_signal_take();
+		/* nothing ran yet, so no receipt; but the signal was the reason */
+		return r ? 128 + (r == 2 ? 2 : 15) : prepared;
+	}
+	job_execute(j);
+	r = job_conclude(j);
+	if (!j->o.reference)
+		return r;
+	if (reference_compare(j->o.reference, j->fingerprint, j->store.path, text)) {
+		log_line(LOG_LEVEL_PHASE, "reproduced: the fingerprint %.12s is that of run %s", j->fingerprint,
+			 j->o.reference->run_id);
+		return r;
+	}
+	log_line(LOG_LEVEL_PHASE, "not reproduced: fingerprint %.12s, not %.12s as of run %s; %s", j->fingerprint,
+		 j->o.reference->fingerprint, j->o.reference->run_id, text);
+	return r ? r : 1;
+}
+
+static int
+execute(int argc, char **argv, struct asked *asked)
+{
+	static struct reproduce reproduce;
 	static struct job j;
-	int r, prepared;
+	int r;
 
 	memset(&j, 0, sizeof(j));
-	if ((r = parse(&j.o, argc, argv)))
+	if ((r = parse(&j.o, asked, argc, argv)))
 		return r - 1;
-	if ((r = find_backend(&j)))
+	if ((r = check_asked(&j.o, asked)))
 		return r;
+	if (asked->reproduce && (r = take_receipt(&j.o, &reproduce, asked->reproduce)))
+		goto out;
+	if ((r = find_backend(&j)))
+		goto out;
 	j.progress.quiet = j.o.quiet;
 	j.guest = guest_image;
 	j.guest_len = (size_t)((uintptr_t)guest_image_end - (uintptr_t)guest_image);
 	r = loop_signals_start();
-	if (r < 0)
-		return complain("signals cannot be caught", strerror(-r)) + 2;
-	prepared = job_prepare(&j);
-	if (prepared == 0) {
-		job_execute(&j);
-		r = job_conclude(&j);
-	} else if ((r = loop_signal_take())) {
-		r = 128 + (r == 2 ? 2 : 15); /* nothing ran yet, so no receipt; but the signal was the reason */
+	if (r < 0) {
+		r = complain("signals cannot be caught", strerror(-r)) + 2;
+	} else if (asked->series.sweep || asked->series.repeat) {
+		r = series_run(&asked->series, &j);
 	} else {
-		r = prepared;
+		r = run_one(&j);
+		job_wipe(&j);
 	}
-	job_wipe(&j);
+out:
+	reproduce_wipe(&reproduce);
 	return r;
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+	struct asked asked = { .usage = usage };
+
+	return execute(argc, argv, &asked);
+}
+
+int
+cmd_sweep(int argc, char **argv)
+{
+	struct asked asked = { .usage = sweep_usage, .series.sweep = true };
+
+	return execute(argc, argv, &asked);
 }

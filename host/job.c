@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/json.h"
 #include "host/redact.h"
 
 #define EXPIRES_MARGIN_S 60u
@@ -79,20 +80,41 @@ quote(const char *s, char *out, size_t size)
 	out[n] = '\0';
 }
 
+/* As seen from the current folder, where that is shorter. */
+static const char *
+shown_path(const char *path)
+{
+	static char here[4096];
+	size_t n;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	n = strlen(here);
+	return strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
+/* Seed, runtime and limits stand in the receipt itself. */
 static void
 say_reproduce(struct job *j)
 {
-	char world[512], timeout[48] = "", node[320] = "";
+	char world[400], receipt[400], node[160] = "";
 
 	quote(j->world.path, world, sizeof(world));
+	quote(shown_path(j->store.path), receipt, sizeof(receipt));
 	if (j->o.node) {
 		snprintf(node, sizeof(node), " --node ");
 		quote(j->o.node, node + 8, sizeof(node) - 8);
 	}
-	if (j->o.timeout_ms)
-		snprintf(timeout, sizeof(timeout), " --timeout %ums", j->o.timeout_ms);
-	snprintf(j->reproduce, sizeof(j->reproduce), "agenttwin-host run --runtime %s --seed %llu%s%s %s", j->ops->name,
-		 (unsigned long long)j->world.seed, timeout, node, world);
+	snprintf(j->reproduce, sizeof(j->reproduce), "agenttwin-host run --reproduce %s%s %s", receipt, node, world);
+}
+
+/* Which seed, and who said so. */
+static const char *
+seed_from(const struct job *j)
+{
+	if (j->o.seed_from)
+		return j->o.seed_from;
+	return json_get(j->world.doc, "seed") ? "world" : "default";
 }
 
 static int
@@ -104,12 +126,15 @@ load_world(struct job *j, struct diag *d)
 		return r;
 	if (j->o.seed_given)
 		j->world.seed = j->o.seed;
+	if (j->o.reproduce && j->o.timeout_ms == j->world.limits.run_ms)
+		j->o.timeout_ms = 0; /* the receipt's was the world's */
 	if (j->o.timeout_ms)
 		j->world.limits.run_ms = j->o.timeout_ms;
-	progress_line(&j->progress, "world", "%s (seed %llu)", j->world.name, (unsigned long long)j->world.seed);
+	progress_line(&j->progress, "world", "%s (seed %llu%s%s)", j->world.name, (unsigned long long)j->world.seed,
+		      j->o.seed_from ? ", from the " : "", j->o.seed_from ? j->o.seed_from : "");
 	if (!j->sandbox && ((r = world_check_local(&j->world, d)) < 0 || (r = local_ports(&j->world, d)) < 0))
 		return r;
-	if (!j->sandbox)
+	if (!j->sandbox && !j->o.again)
 		log_line(LOG_LEVEL_WARN,
 			 "the runtime 'local' is not a sandbox: the workflow can do all that you can do");
 	return 0;
@@ -157,11 +182,15 @@ set_limits(struct job *j)
 static int
 make(struct job *j, struct diag *d)
 {
+	char path[4096];
 	int fd, r;
 
-	fd = store_open(&j->store, j->world.root, j->run_id, j->o.receipt, d);
+	if (j->o.receipts)
+		snprintf(path, sizeof(path), "%.4000s/%s.json", j->o.receipts, j->run_id);
+	fd = store_open(&j->store, j->world.root, j->run_id, j->o.receipts ? path : j->o.receipt, d);
 	if (fd < 0)
 		return fd;
+	say_reproduce(j);
 	spool_init(&j->spool, fd, NULL);
 	if ((r = checks_init(&j->checks, &j->world)) < 0 ||
 	    (r = evidence_init(&j->evidence, &j->world, &j->spool, &j->checks, j->sandbox, j->guest_sha256)) < 0 ||
@@ -215,12 +244,14 @@ job_prepare(struct job *j)
 	}
 	if (load_world(j, &d) < 0)
 		return refuse(&d);
-	say_reproduce(j);
 	run_init(&j->run, j->sandbox, j->start_ms);
 	if (stage_collect(&j->world, &j->stage, &d) < 0)
 		return refuse(&d);
 	j->staged = true;
-	for (i = 0; i < j->stage.warnings_len; i++)
+	if (j->o.reproduce && reproduce_check(j->o.reproduce, &j->world, &j->stage,
+					      j->o.node ? j->o.node : j->world.node, &d) < 0)
+		return refuse(&d);
+	for (i = 0; i < j->stage.warnings_len && !j->o.again; i++)
 		log_line(LOG_LEVEL_WARN, "%s", j->stage.warnings[i]);
 	progress_line(&j->progress, "files", "%zu file%s, %llu bytes%s", j->stage.entries_len,
 		      j->stage.entries_len == 1 ? "" : "s", (unsigned long long)j->stage.bytes,
@@ -445,19 +476,6 @@ explain_error(struct job *j)
 			 j->cleanup.reason[0] ? j->cleanup.reason : "unknown reason");
 }
 
-/* As seen from the current folder, where that is shorter. */
-static const char *
-shown_path(const char *path)
-{
-	static char here[4096];
-	size_t n;
-
-	if (!getcwd(here, sizeof(here)))
-		return path;
-	n = strlen(here);
-	return strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
-}
-
 static int
 write_receipt(struct job *j, uint64_t took_ms)
 {
@@ -480,6 +498,9 @@ write_receipt(struct job *j, uint64_t took_ms)
 		.events_name = j->store.events,
 		.guest_sha256 = j->guest_sha256,
 		.seed = j->world.seed,
+		.seed_from = seed_from(j),
+		.fingerprint = j->fingerprint,
+		.reference = j->o.reference,
 		.started_unix_ms = j->started_unix_ms,
 		.ended_unix_ms = j->started_unix_ms + took_ms,
 		.duration_ms = took_ms,
@@ -597,6 +618,7 @@ job_conclude(struct job *j)
 	if (j->cleanup.confirmed && j->opening)
 		progress_line(&j->progress, "cleanup", "confirmed");
 	judge(j);
+	evidence_fingerprint(&j->evidence, j->world.seed, j->fingerprint);
 	took = loop_now_ms() - j->start_ms;
 	r = write_receipt(j, took);
 	explain_error(j);
@@ -605,7 +627,9 @@ job_conclude(struct job *j)
 		j->verdict.exit_code = 4;
 		snprintf(j->verdict.why, sizeof(j->verdict.why), "the receipt could not be written");
 	}
-	progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? shown_path(j->store.path) : NULL);
+	j->took_ms = took;
+	if (!j->o.series)
+		progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? shown_path(j->store.path) : NULL);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "receipt: %s: %s", j->store.path, strerror(-r));
 		return j->verdict.exit_code;

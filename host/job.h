@@ -14,6 +14,7 @@
 #include "host/loop.h"
 #include "host/progress.h"
 #include "host/receipt.h"
+#include "host/reproduce.h"
 #include "host/run.h"
 #include "host/stage.h"
 #include "host/store.h"
@@ -23,6 +24,11 @@
 struct job_options {
 	const char *world, *runtime, *receipt, *node; /* NULL: default */
 	bool seed_given, json, quiet;
+	bool series, again;    /* one of several runs: its verdict is not printed; not the first of them */
+	const char *receipts;  /* of a series: the folder where receipts go; NULL: ROOT/.agenttwin/receipts */
+	const char *seed_from; /* "option", "sweep", "receipt"; NULL: the world's own */
+	const struct reproduce *reproduce; /* what went into the run is compared with it; NULL: with nothing */
+	const struct reference *reference; /* what came of it is; NULL: with nothing */
 	uint64_t seed;
 	uint32_t timeout_ms; /* 0: the world's */
 };
@@ -53,6 +59,8 @@ struct job { /* large: static storage */
 	bool opening; /* the backend's open was called and may have made something */
 	char run_id[UUID_TEXT_LEN + 1];
 	char reproduce[1024];
+	char fingerprint[65]; /* this and the next after job_conclude */
+	uint64_t took_ms;
 	uint64_t start_ms, started_unix_ms;
 	int backend_in, backend_out; /* of start, until the loop owns them */
 	struct diag diag;            /* of backend calls */

@@ -17,6 +17,7 @@ static const struct command {
 	int trouble; /* the exit status when what it printed did not arrive */
 } commands[] = {
 	{ "run", cmd_run, "runs a world in a fresh sandbox and writes a receipt", 4 },
+	{ "sweep", cmd_sweep, "runs a world once for each of many seeds", 4 },
 	{ "check", cmd_check, "validates a world and lists what would enter the sandbox", 2 },
 	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing", 4 },
 	{ "audit", cmd_audit, "prints the compiled-in policy", 4 },

@@ -14,9 +14,6 @@
 static void
 run_part(struct emit *e, const struct receipt *r)
 {
-	char fingerprint[65];
-
-	evidence_fingerprint(r->evidence, r->seed, fingerprint);
 	emit_open(e, "run", '{');
 	emit_text(e, "id", r->run_id);
 	emit_time(e, "started", r->started_unix_ms);
@@ -26,13 +23,23 @@ run_part(struct emit *e, const struct receipt *r)
 	emit_text(e, "version", AGENTTWIN_VERSION);
 	emit_close(e);
 	emit_u64(e, "seed", r->seed);
+	emit_text(e, "seed_from", r->seed_from);
 	emit_open(e, "world", '{');
 	emit_text(e, "name", r->world->name);
 	emit_text(e, "about", r->world->about);
 	emit_text(e, "path", r->world_path);
 	emit_hex(e, "sha256", r->world->sha256);
 	emit_close(e);
-	emit_text(e, "fingerprint", fingerprint);
+	emit_text(e, "fingerprint", r->fingerprint);
+	if (r->reference) {
+		emit_open(e, "reproduces", '{');
+		emit_text(e, "run", r->reference->run_id);
+		emit_text(e, "fingerprint", r->reference->fingerprint);
+		emit_bool(e, "equal", strcmp(r->reference->fingerprint, r->fingerprint) == 0);
+		emit_close(e);
+	} else {
+		emit_null(e, "reproduces");
+	}
 	emit_text(e, "reproduce", r->reproduce);
 	emit_close(e);
 }

@@ -10,6 +10,7 @@
 #include "host/backend.h"
 #include "host/cred.h"
 #include "host/evidence.h"
+#include "host/reproduce.h"
 #include "host/run.h"
 #include "host/stage.h"
 #include "host/world.h"
@@ -31,6 +32,8 @@ struct receipt { /* all borrowed */
 	const struct cleanup *cleanup;
 	const char *run_id, *world_path, *reproduce, *events_name, *guest_version;
 	const char *guest_sha256;
+	const char *seed_from, *fingerprint;
+	const struct reference *reference; /* the run that this one was to be like, or NULL */
 	uint64_t seed, started_unix_ms, ended_unix_ms, duration_ms;
 };
 /* 0 or -errno. */

@@ -70,7 +70,7 @@ is "$status" 0 "--receipt"
 run ok --receipt nowhere/r.json
 is "$status" 2 "a folder that is not there: nothing runs"
 
-for args in --sede=1 "--runtime docker" "--runtime moon" "--seed x" "--timeout 5" "--timeout 0s" "--seed" "a b" "--repeat 2"; do
+for args in --sede=1 "--runtime docker" "--runtime moon" "--seed x" "--timeout 5" "--timeout 0s" "--seed" "a b" "--repeat 0" "--seeds 5..4" "--sweep" "--repeat 2 --seeds 2" "--reproduce r.json --seed 1" "--no-snapshot"; do
 	# shellcheck disable=SC2086
 	run ok $args
 	is "$status" 2 "usage: $args"
@@ -83,7 +83,7 @@ run ok --seed 7 --timeout 3s
 is "$status" 0 "--seed and --timeout"
 has "$(latest)" '"seed": 7' "the receipt has the seed"
 has "$(latest)" '"run_ms": 3000' "and the time"
-has "$(latest)" '--seed 7 --timeout 3000ms' "and how to do it again"
+has "$(latest)" '"reproduce": "agenttwin-host run --reproduce ' "and how to do it again"
 
 run hang --timeout 1s -q
 is "$status" 5 "a guest that does not end the workflow in time"
