@@ -158,7 +158,7 @@ $(O)/agenttwin-host: $(HOST_A) $(O)/host/guest-image.o
 	$(Q)$(call host_link,$(O)/host/guest-image.o)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
-LIB_A = $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a
+LIB_A = $(D)/lib/libnftnl.a $(D)/lib/libmnl.a $(D)/lib/libbearssl.a -lm
 UNIT = $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 SAN_A = $(O)/san/guest.a $(O)/san/host.a $(O)/san/firewall.a $(O)/san/proto.a $(O)/san/foreign.a
 # A unit test may name linker wraps and foreign archives: a comment line `// LINK: -Wl,--wrap=socket` in its source.

@@ -28,12 +28,14 @@ answer_init(struct answer *a)
 	buf_init(&a->headers, 65536);
 	buf_init(&a->body, ANSWER_BODY_MAX);
 	buf_init(&a->effects, 1u << 20);
+	fault_verdict_init(&a->faults);
 }
 
 /* see answer.h */
 void
 answer_wipe(struct answer *a)
 {
+	fault_verdict_wipe(&a->faults);
 	while (a->emitted != NULL) {
 		struct emitted *next = a->emitted->next;
 
@@ -297,7 +299,7 @@ apply(struct service *s, struct request *q, struct eval *e, struct answer *a, co
 
 /* The host is right. */
 static int
-serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
+serve(struct world *w, struct service *s, struct request *q, struct eval *e, struct answer *a)
 {
 	struct llm_call call = { 0 };
 	bool go;
@@ -321,8 +323,13 @@ serve(struct service *s, struct request *q, struct eval *e, struct answer *a)
 		answer_profile_error(s, a, call.status, call.code, call.refusal);
 		return 0;
 	}
+	r = fault_before(w, s, q, e, a, &go);
+	if (r < 0 || !go)
+		return r;
 	r = idempotency_begin(s, q, e->now, a, &go);
-	return r < 0 || !go ? r : apply(s, q, e, a, &call);
+	if (r == 0 && go)
+		r = apply(s, q, e, a, &call);
+	return r < 0 ? r : fault_after(w, s, q, e, a);
 }
 
 /* see answer.h */
@@ -348,7 +355,7 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 	a->service = s;
 	r = profile_request_id(w, s, q, a);
 	if (r == 0)
-		r = serve(s, q, &e, a);
+		r = serve(w, s, q, &e, a);
 	if (r == 0)
 		r = d.failed;
 	if (r < 0)
@@ -357,5 +364,6 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 					      memcmp(a->body.at, "{\"ok\":false", 11) == 0);
 	profile_headers(s, q, a);
 	rate_headers(s, a);
+	fault_shape(w, a);
 	return 0;
 }

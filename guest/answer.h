@@ -8,6 +8,7 @@
 
 #include "guest/buf.h"
 #include "guest/draw.h"
+#include "guest/fault.h"
 
 struct cJSON;
 struct answer_mark;
@@ -50,9 +51,13 @@ struct answer {
 		bool counted;
 		double now, ends;
 		uint64_t used;
-	} rate;                /* what the service's rate limit says of this call */
-	struct draw_call call; /* which call it is, for what is drawn from the seed; known once something was */
-	char request_id[33];   /* 32 hex digits; what the profile makes of it is in a header */
+	} rate;                        /* what the service's rate limit says of this call */
+	struct draw_call call;         /* which call it is, for what is drawn from the seed; known once something was */
+	uint64_t t_ms;                 /* of the run; set by the caller, for faults that last */
+	uint64_t copy;                 /* of a request that a fault brings once more, from 1; set by the caller; 0: the call itself */
+	struct fault_verdict faults;   /* what the call met on its way */
+	size_t sent;                   /* bytes of the reply that were to leave, when faults.hit */
+	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));
 void answer_wipe(struct answer *a) __attribute__((nonnull));
@@ -75,6 +80,16 @@ int route_find(struct service *s, struct request *q, struct eval *e, struct answ
 int route_verb_of(const struct route *route, const struct request *q) __attribute__((nonnull));
 bool host_is_of(const struct service *s, const char *host) __attribute__((nonnull));
 bool credential_is_accepted(const struct service *s, const struct request *q) __attribute__((nonnull));
+
+/* answer_fault.c.  Before the effect: *go false, the answer stands.  After it, if the service did what was asked.  Last, once
+ * all headers are there.  0; -ENOMEM, -E2BIG. */
+int fault_before(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a, bool *go)
+	__attribute__((warn_unused_result, nonnull));
+int fault_after(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a)
+	__attribute__((warn_unused_result, nonnull));
+void fault_shape(const struct world *w, struct answer *a) __attribute__((nonnull));
+/* How many bytes of the body, of which len are there to leave, do so before a fault cuts it: never all of them. */
+size_t fault_cut(const struct fault *f, const struct answer *a, size_t len) __attribute__((nonnull));
 
 /* Effects and reply of a custom route; the verb of a resource.  0 or a failure as above; state changes are in the journal. */
 int effects_run(struct service *s, struct request *q, struct eval *e, struct answer *a)

@@ -44,6 +44,7 @@ enum fault_end {
 	FAULT_END_DROP,
 };
 enum fault_body { FAULT_BODY_AS_IS, FAULT_BODY_GARBLE, FAULT_BODY_HTML, FAULT_BODY_WRONG_LENGTH };
+enum fault_inside { FAULT_INSIDE_BODY, FAULT_INSIDE_TEXT, FAULT_INSIDE_ARGUMENTS };
 enum fault_spacing { FAULT_AFTER, FAULT_DURING, FAULT_SPACED };
 
 struct fault {
@@ -51,8 +52,8 @@ struct fault {
 	size_t index; /* place in the file */
 	enum fault_class class;
 	enum fault_phase phase;
-	const struct service *service;
-	const char *route, *event; /* NULL: every call of the service; an event is not a call */
+	const struct service *service; /* NULL: the triggers, whose ids are the routes */
+	const char *route, *event;     /* NULL: every call of the service; an event is not a call */
 	/* which calls */
 	bool has_after, has_key;
 	struct expr after, key;
@@ -67,7 +68,8 @@ struct fault {
 	struct expr until;
 	/* what happens */
 	enum fault_end end;
-	bool has_bytes, has_at, in_arguments;
+	bool has_bytes, has_at;
+	enum fault_inside inside;
 	uint64_t bytes;
 	double at;
 	int status;       /* 0: not said */
@@ -77,7 +79,7 @@ struct fault {
 	enum fault_body body;
 	bool is_slow;
 	uint64_t first_ms, chunk_ms, chunk_bytes;
-	uint64_t times;
+	uint64_t times; /* deliveries in all */
 	enum fault_spacing spacing;
 	uint64_t spacing_ms;
 	bool new_id; /* of an event: each time another one */

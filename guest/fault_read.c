@@ -187,9 +187,9 @@ static int
 read_cut(struct reading *g, const struct cJSON *how, struct fault *f)
 {
 	static const char *const ends[] = { NULL, "stall", "fin", "rst", "clean", "refuse", "drop" };
-	const struct cJSON *at = cJSON_GetObjectItemCaseSensitive(how, "at"),
-			   *inside = cJSON_GetObjectItemCaseSensitive(how, "inside");
-	size_t which = 0;
+	static const char *const insides[] = { NULL, "text", "tool_arguments" };
+	const struct cJSON *at = cJSON_GetObjectItemCaseSensitive(how, "at");
+	size_t which = 0, inside = 0;
 	int r = read_word(g, how, "end", ends, sizeof(ends) / sizeof(ends[0]), &which);
 
 	if (r < 0)
@@ -199,7 +199,9 @@ read_cut(struct reading *g, const struct cJSON *how, struct fault *f)
 	f->at = cJSON_IsNumber(at) ? at->valuedouble : 0;
 	if (at != NULL && !(cJSON_IsNumber(at) && f->at >= 0 && f->at <= 1))
 		return reading_fail(g, -EPROTO, "at is a number from 0 to 1");
-	f->in_arguments = cJSON_IsString(inside) && strcmp(inside->valuestring, "tool_arguments") == 0;
+	if ((r = read_word(g, how, "inside", insides, sizeof(insides) / sizeof(insides[0]), &inside)) < 0)
+		return r;
+	f->inside = (enum fault_inside)inside;
 	return read_count(g, how, "bytes", 0, &f->has_bytes, &f->bytes);
 }
 
@@ -212,7 +214,7 @@ read_how(struct reading *g, const struct cJSON *json, struct fault *f)
 	size_t which = 0;
 	int r;
 
-	f->times = 1;
+	f->times = 2;
 	if (how == NULL)
 		return 0;
 	if ((r = reading_check_keys(
@@ -221,7 +223,7 @@ read_how(struct reading *g, const struct cJSON *json, struct fault *f)
 	    (r = read_word(g, how, "body", bodies, sizeof(bodies) / sizeof(bodies[0]), &which)) < 0 ||
 	    (r = read_count(g, how, "status", 200, NULL, &status)) < 0 ||
 	    (r = read_count(g, how, "retry_after", 0, &f->has_retry_after, &f->retry_after)) < 0 ||
-	    (r = read_count(g, how, "times", 1, NULL, &f->times)) < 0 || (r = read_spacing(g, how, f)) < 0)
+	    (r = read_count(g, how, "times", 2, NULL, &f->times)) < 0 || (r = read_spacing(g, how, f)) < 0)
 		return r;
 	if (status > 599)
 		return reading_fail(g, -EPROTO, "status is at most 599");

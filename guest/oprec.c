@@ -253,7 +253,7 @@ resend_of(struct ops *o, const struct op_input *in, const char *key)
 	struct op_seen *slot;
 	struct sha256 h;
 
-	if (!in->is_whole || !seen_grow(o))
+	if (!in->is_whole || in->request->method == NULL || !seen_grow(o))
 		return -1;
 	sha256_init(&h);
 	add_string(&h, in->service->name);
@@ -348,6 +348,41 @@ ops_add_built(struct ops *o, struct buf *text, struct buf *rest)
 	return append(o, op);
 }
 
+/* What a fault did to the call; ids are the world's, which has no secrets in them. */
+static void
+put_fault(struct buf *out, const struct answer *a)
+{
+	const struct fault *f = a->faults.hit;
+
+	if (f == NULL || (f->phase == FAULT_REDELIVER && a->copy == 0)) {
+		buf_text(out, "null");
+	} else {
+		buf_text(out, "{\"id\":");
+		buf_json_text(out, f->id);
+		buf_format(out, ",\"phase\":\"%s\",\"end\":", fault_phase_name(f->phase));
+		buf_json_text(out, fault_end_name(f->end));
+		buf_text(out, ",\"draw\":");
+		if (a->faults.drawn)
+			buf_number(out, a->faults.draw);
+		else
+			buf_text(out, "null");
+		buf_format(out, ",\"bytes\":%zu", a->sent);
+		if (a->copy != 0)
+			buf_format(out, ",\"copy\":%llu", (unsigned long long)a->copy);
+		buf_text(out, "}");
+	}
+	if (a->faults.passed_over.len > 0) {
+		buf_text(out, ",\"passed_over\":[");
+		buf_add(out, a->faults.passed_over.at, a->faults.passed_over.len);
+		buf_text(out, "]");
+	}
+	if (a->faults.draws.len > 0) {
+		buf_text(out, ",\"draws\":[");
+		buf_add(out, a->faults.draws.at, a->faults.draws.len);
+		buf_text(out, "]");
+	}
+}
+
 /* see oprec.h */
 struct op *
 ops_add(struct ops *o, const struct op_input *in)
@@ -365,7 +400,9 @@ ops_add(struct ops *o, const struct op_input *in)
 	buf_format(out, "{\"n\":%llu,\"t_ms\":%llu,\"service\":", (unsigned long long)o->len,
 		   (unsigned long long)in->t_ms);
 	buf_json_text(out, in->service->name);
-	buf_format(out, ",\"kind\":\"http\",\"conn\":%llu,\"route\":", (unsigned long long)in->conn);
+	buf_format(out, ",\"kind\":\"%s\",\"conn\":%llu,\"route\":",
+		   a->faults.hit != NULL && a->faults.hit->phase == FAULT_CONNECT ? "tcp" : "http",
+		   (unsigned long long)in->conn);
 	buf_json_text(out, a->route == NULL ? NULL : a->route->id);
 	buf_text(out, ",");
 	put_request(o, out, in, &resend);
@@ -382,7 +419,9 @@ ops_add(struct ops *o, const struct op_input *in)
 	buf_format(out, "],\"reply\":{\"status\":%d,\"bytes\":%zu,", a->status, in->is_head ? (size_t)0 : a->body.len);
 	mask(o, a->body.at == NULL ? "" : a->body.at, in->is_head ? 0 : a->body.len);
 	put_digest(out, o->scratch.at, o->scratch.len);
-	buf_format(out, "},\"fault\":null,\"views\":{\"service\":\"%s\",\"client\":\"", a->view);
+	buf_text(out, "},\"fault\":");
+	put_fault(out, a);
+	buf_format(out, ",\"views\":{\"service\":\"%s\",\"client\":\"", a->view);
 	put_rest(o, &op->rest, a);
 	return append(o, op);
 }

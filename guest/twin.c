@@ -158,6 +158,9 @@ finish(struct twin *t)
 
 	while (t->clients_len > 0)
 		drop_client(t, t->clients_len - 1);
+	http_again(&t->core, true); /* what was sent twice arrives twice, however late */
+	if (t->core.failed != 0)
+		return t->core.failed;
 	if (t->dns.fd >= 0 && (r = finish_names(t)) < 0)
 		return r;
 	drive_finish(&t->drive, tick(t));
@@ -230,9 +233,20 @@ prepare(struct twin *t, bool records_full)
 static int
 patience(const struct twin *t, bool feeding)
 {
-	if (feeding)
+	int most = t->finish_ms != 0 ? 10 : t->clients_len > 0 ? 250 : -1;
+	uint64_t due = http_again_due(&t->core);
+
+	for (size_t i = 0; i < t->clients_len; i++)
+		if (client_due(t->clients[i]) < due)
+			due = client_due(t->clients[i]);
+	if (feeding || due <= t->core.t_ms)
 		return 0;
-	return t->finish_ms != 0 ? 10 : t->clients_len > 0 ? 250 : -1;
+	if (due == UINT64_MAX)
+		return most;
+	due -= t->core.t_ms;
+	if (due > 250)
+		due = 250;
+	return most >= 0 && most < (int)due ? most : (int)due;
 }
 
 /* The same for the twins' own calls, and triggers that are due. */
@@ -279,6 +293,7 @@ serve(struct twin *t)
 			if (twin_dns_serve(&t->dns, &t->core.ops, t->core.t_ms) < 0)
 				return -ENOMEM;
 		}
+		http_again(&t->core, false);
 		if (t->core.failed != 0)
 			return t->core.failed;
 		r = records_pump(&t->records, &t->core.ops);

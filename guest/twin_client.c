@@ -70,6 +70,7 @@ client_accept(struct http_core *core, struct service *s, int listener, uint64_t 
 	(*c)->fd = fd;
 	(*c)->active_ms = now;
 	http_init(&(*c)->http, core, s);
+	http_begin(&(*c)->http);
 	return 0;
 }
 
@@ -176,7 +177,8 @@ take(struct client *c, uint64_t now)
 		http_input_ended(&c->http);
 		return true;
 	}
-	return c->lingering || feed(c, buffer, (size_t)n, now);
+	/* a connection that has gone quiet is read, so that its end is seen, and what comes is not kept */
+	return c->lingering || http_end(&c->http) == HTTP_END_STALL || feed(c, buffer, (size_t)n, now);
 }
 
 /* All that the engine offered has left, and it says that this was the last.  False: to be freed. */
@@ -213,6 +215,7 @@ client_serve(struct client *c, short events, uint64_t now)
 {
 	bool busy = clients_must_wait(c->http.core);
 
+	http_tick(&c->http);
 	if (!put(c, now))
 		return false;
 	if (c->left_len > 0 && !busy) {
@@ -228,12 +231,19 @@ client_serve(struct client *c, short events, uint64_t now)
 		return now - c->active_ms <= HTTP_IDLE_MS;
 	if (http_end(&c->http) != HTTP_END_NONE)
 		return end(c, http_end(&c->http), now);
-	if (now - c->active_ms <= HTTP_IDLE_MS || clients_must_wait(c->http.core))
+	if (now - c->active_ms <= HTTP_IDLE_MS || clients_must_wait(c->http.core) || client_due(c) != UINT64_MAX)
 		return true;
 	if (http_is_idle(&c->http))
 		return false;
 	http_timed_out(&c->http);
 	return put(c, now);
+}
+
+/* see twin_client.h */
+uint64_t
+client_due(const struct client *c)
+{
+	return http_due(&c->http);
 }
 
 /* see twin_client.h */

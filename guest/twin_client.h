@@ -19,6 +19,8 @@ void client_free(struct client *c) __attribute__((nonnull)); /* closes */
 int client_fd(const struct client *c) __attribute__((nonnull));
 /* What to wait for: POLLIN, POLLOUT; 0: nothing that this socket could bring would be taken. */
 short client_events(struct client *c) __attribute__((nonnull));
+/* When it wants to be served although nothing happens on it, ms of core->t_ms; UINT64_MAX: never. */
+uint64_t client_due(const struct client *c) __attribute__((nonnull));
 /* Something can be done although its socket says nothing. */
 bool client_is_ready(struct client *c) __attribute__((nonnull));
 /* Everything that can be done now.  False: it is to be freed. */

@@ -22,7 +22,8 @@ struct http_waiting {
 	struct http_waiting *next;
 	struct op *op;
 	uint64_t end; /* out_end right after its reply */
-	bool ok;
+	enum op_told told;
+	uint64_t again; /* what waits for it, or 0 */
 	struct idempotency_key *key; /* in use until then; or NULL */
 };
 
@@ -38,6 +39,7 @@ http_core_init(struct http_core *core, struct world *w)
 void
 http_core_wipe(struct http_core *core)
 {
+	http_again_wipe(core);
 	ops_wipe(&core->ops);
 }
 
@@ -88,6 +90,7 @@ http_wipe(struct http_conn *c)
 
 		op_settle(c->waiting->op, OP_TOLD_NOTHING);
 		idempotency_release(c->waiting->key);
+		http_again_left(c->core, c->waiting->again);
 		free(c->waiting);
 		c->waiting = next;
 	}
@@ -308,9 +311,10 @@ date(struct http_core *core)
 }
 
 static void
-put_reply(struct http_conn *c, const struct answer *a, bool head)
+put_reply(struct http_conn *c, struct answer *a, bool head)
 {
-	size_t before;
+	const struct fault *f = a->faults.hit;
+	size_t before, body, length = a->body.len;
 
 	buf_cut(&c->out, c->out_at);
 	c->out_at = 0;
@@ -320,20 +324,25 @@ put_reply(struct http_conn *c, const struct answer *a, bool head)
 	if (a->status != 204 && a->status != 304) {
 		if (!a->has_type)
 			buf_text(&c->out, "Content-Type: application/json\r\n");
-		buf_format(&c->out, "Content-Length: %zu\r\n", a->body.len);
+		if (f != NULL && f->body == FAULT_BODY_WRONG_LENGTH)
+			length /= 2;
+		buf_format(&c->out, "Content-Length: %zu\r\n", length);
 	}
 	/* the hint lets clients drop an idle connection before the twin does: no race between a request and a close */
 	buf_text(&c->out, c->keep_alive ? "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n"
 					: "Connection: close\r\n\r\n");
+	body = c->out.len;
 	if (!head && a->status != 204 && a->status != 304)
 		buf_add(&c->out, a->body.at, a->body.len);
+	if (f != NULL)
+		http_fault_reply(c, a, before, body);
 	c->out_end += c->out.len - before;
 	count_memory(c);
 }
 
-/* Records the call and lets its operation wait until the reply has left. */
-static void
-record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
+/* see twin_http.h */
+void
+http_record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 {
 	bool bodiless = a->status == 204 || a->status == 304;
 	struct op_input in = { .service = c->service,
@@ -361,7 +370,7 @@ record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 		return;
 	}
 	*w = (struct http_waiting){
-		.op = op, .end = c->out_end, .ok = a->status < 400 && !a->tells_error, .key = a->key
+		.op = op, .end = c->out_end, .told = http_told(a), .key = a->key
 	};
 	if (c->waiting_last != NULL)
 		c->waiting_last->next = w;
@@ -394,7 +403,7 @@ reject(struct http_conn *c, int status, const char *problem, bool fails, bool re
 	} else {
 		if (reply)
 			put_reply(c, &a, c->request.method != NULL && strcmp(c->request.method, "HEAD") == 0);
-		record(c, &a, false, reply);
+		http_record(c, &a, false, reply);
 	}
 	answer_wipe(&a);
 	begin_request(c); /* what was read is not needed any more */
@@ -431,11 +440,14 @@ answer(struct http_conn *c)
 		return;
 	}
 	answer_init(&a);
+	a.t_ms = core->t_ms;
 	if (r == 0)
 		r = answer_request(core->world, c->service, q, twin_clock_call(&core->world->clock, core->t_ms), &a);
 	if (r == 0) {
 		put_reply(c, &a, strcmp(q->method, "HEAD") == 0);
-		record(c, &a, true, true);
+		http_record(c, &a, true, a.faults.hit == NULL || a.sent > 0);
+		if (a.faults.hit != NULL && c->waiting_last != NULL)
+			c->waiting_last->again = http_fault_repeat(c, &a);
 		if (c->out.failed)
 			core->failed = -ENOMEM;
 	} else {
@@ -485,6 +497,9 @@ advance(struct http_conn *c, llhttp_errno_t e)
 		snprintf(problem, sizeof(problem), "not HTTP/1.1: %s",
 			 (size_t)e < sizeof(names) / sizeof(names[0]) && names[e] ? names[e] : "?");
 		reject(c, 400, problem, true, true);
+	} else if (c->phase == HTTP_PHASE_HEAD && http_fault_head(c)) {
+		begin_request(c);
+		c->phase = HTTP_PHASE_CLOSING;
 	} else if (c->phase == HTTP_PHASE_HEAD) {
 		c->phase = HTTP_PHASE_BODY;
 		expect = request_header(&c->request, "expect");
@@ -628,6 +643,8 @@ const char *
 http_output(const struct http_conn *c, size_t *len)
 {
 	*len = c->out.len - c->out_at;
+	if (c->slow.on && c->slow.open - c->out_sent < *len)
+		*len = (size_t)(c->slow.open - c->out_sent);
 	return *len == 0 ? "" : c->out.at + c->out_at;
 }
 
@@ -645,8 +662,9 @@ http_sent(struct http_conn *c, size_t len)
 	while (c->waiting != NULL && c->waiting->end <= c->out_sent) {
 		struct http_waiting *w = c->waiting;
 
-		op_settle(w->op, w->ok ? OP_TOLD_OK : OP_TOLD_ERROR);
+		op_settle(w->op, w->told);
 		idempotency_release(w->key);
+		http_again_left(c->core, w->again);
 		c->waiting = w->next;
 		if (c->waiting == NULL)
 			c->waiting_last = NULL;
@@ -672,5 +690,7 @@ http_is_closing(const struct http_conn *c)
 enum http_end
 http_end(const struct http_conn *c)
 {
-	return c->phase == HTTP_PHASE_CLOSING ? HTTP_END_CLOSE : HTTP_END_NONE;
+	if (c->phase != HTTP_PHASE_CLOSING || c->out.len > c->out_at)
+		return HTTP_END_NONE;
+	return c->how != HTTP_END_NONE ? c->how : HTTP_END_CLOSE;
 }

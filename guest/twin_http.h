@@ -18,9 +18,11 @@
 struct events;
 struct service;
 struct world;
+struct http_again;
 struct http_waiting;
 
 #define HTTP_OUTPUT_HIGH 65536u      /* bytes waiting to leave; more, and no further request is taken */
+#define HTTP_AGAIN_MAX 1024u         /* requests waiting to be brought once more; further ones are not */
 #define HTTP_MEMORY_MAX (256u << 20) /* bytes of bodies and replies over all connections; more is answered 503 */
 
 /* What all connections share. */
@@ -37,6 +39,8 @@ struct http_core {
 	int failed;      /* the run cannot go on: -ENOMEM, -E2BIG; sticks */
 	uint64_t date_s; /* private: the second that date is of */
 	char date[40];   /* private */
+	struct http_again *again; /* private: requests that a fault brings once more, HTTP_AGAIN_MAX at most */
+	size_t again_len;
 };
 /* How a connection ends once all output has left: not at all; nothing more is sent but it stays open; shut down in order (with
  * TLS its close_notify goes first); shut down as by a program that dies, without it; reset, nothing is read or sent any more. */
@@ -56,6 +60,12 @@ struct http_conn {
 	uint64_t out_sent;                           /* bytes ever taken from it */
 	struct http_waiting *waiting, *waiting_last; /* operations whose reply is on its way */
 	size_t counted;                              /* of this connection in core->memory */
+	enum http_end how;                           /* it ends when closing; NONE: in order */
+	struct {
+		bool on;
+		uint64_t open, end; /* of the stream of out: what may leave, and where the reply ends */
+		uint64_t due_ms, every_ms, bytes;
+	} slow;
 	/* the request being read */
 	struct request request;
 	llhttp_t parser;
@@ -89,6 +99,31 @@ bool http_is_idle(const struct http_conn *c) __attribute__((nonnull));
 /* What came below HTTP cannot be read: recorded as a call that the service was not reached by, an error of the run. */
 void http_refused(struct http_conn *c, const char *problem) __attribute__((nonnull));
 enum http_end http_end(const struct http_conn *c) __attribute__((nonnull));
+/* Right after http_init: what a fault does to the connection itself. */
+void http_begin(struct http_conn *c) __attribute__((nonnull));
+/* As time passes (core->t_ms): more of a slow reply may leave. */
+void http_tick(struct http_conn *c) __attribute__((nonnull));
+/* When that is, or UINT64_MAX; then the connection is not idle, and not at its end. */
+uint64_t http_due(const struct http_conn *c) __attribute__((nonnull));
+/* Brings requests once more whose time has come; all: those too whose has not. */
+void http_again(struct http_core *core, bool all) __attribute__((nonnull));
+uint64_t http_again_due(const struct http_core *core) __attribute__((nonnull)); /* UINT64_MAX: none */
+
+/* ---- between twin_http.c and twin_fault.c ---- */
+struct answer;
+/* A reply stands in c->out from start, its body from body: cuts it or slows it down as a->faults says. */
+void http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body) __attribute__((nonnull));
+/* After the head of a request.  True: it is recorded, and the connection at its end. */
+bool http_fault_head(struct http_conn *c) __attribute__((nonnull));
+/* After a request was answered: takes it over if a fault brings it once more.  Its number for http_again_left; 0: none. */
+uint64_t http_fault_repeat(struct http_conn *c, const struct answer *a) __attribute__((nonnull));
+/* The reply that waited with this number has left. */
+void http_again_left(struct http_core *core, uint64_t number) __attribute__((nonnull));
+void http_again_wipe(struct http_core *core) __attribute__((nonnull));
+/* What a client is told that gets all that was to leave. */
+enum op_told http_told(const struct answer *a) __attribute__((nonnull));
+/* Records a call; its operation waits until the reply has left.  Not reply: nothing of one leaves. */
+void http_record(struct http_conn *c, const struct answer *a, bool whole, bool reply) __attribute__((nonnull));
 /* No further request is taken; it ends once the output has left. */
 bool http_is_closing(const struct http_conn *c) __attribute__((nonnull));
 
