@@ -109,6 +109,30 @@ check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
 	return r;
 }
 
+/* A verdict is of a service that keeps keys: of any other no call has one, and "never" would hold whatever happens. */
+static int
+check_verdict(struct wr *c, const struct cJSON *v, const struct world_service *s)
+{
+	size_t i, mark;
+	int r;
+
+	if (!cJSON_GetObjectItemCaseSensitive(v, "idempotency"))
+		return 0;
+	for (i = 0; i < c->w->services_len; i++)
+		if ((!s || s == &c->w->services[i]) &&
+		    cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "idempotency"))
+			return 0;
+	mark = wr_enter(c, "idempotency");
+	if (s)
+		r = wr_fail_key(c, -EPROTO, "service \"%s\" keeps no idempotency keys, so no call has a verdict",
+				s->name);
+	else
+		r = wr_fail_key(c, -EPROTO, "no service keeps idempotency keys, so no call has a verdict");
+	diag_fix(c->d, "add \"idempotency\": { \"on\": [ \"POST\" ] } to the service, or take this out");
+	wr_leave(c, mark);
+	return r;
+}
+
 static int
 check_state_path(struct wr *c, const struct cJSON *v, const struct world_service *s)
 {
@@ -235,6 +259,8 @@ world_check_references(struct wr *c)
 				r = check_state_shape(c, k->json);
 		} else if (r == 0) {
 			r = check_route(c, k->json, s);
+			if (r == 0)
+				r = check_verdict(c, k->json, s);
 			if (r == 0)
 				r = check_any_call(c, k);
 		}
