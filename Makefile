@@ -207,7 +207,7 @@ $(O)/tests/agenttwin-host-faulty: $(FAULTY)/agenttwin-guest $(HOST_A)
 $(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/san/foreign.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a
+	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a -lm
 # The same without sanitizers, of the guest's own objects: for measuring.
 $(O)/tests/twinbench: tests/lib/twinrun.c $(GUEST_A)
 	$(Q)mkdir -p $(@D)

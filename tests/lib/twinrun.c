@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * twinrun.c - plays the monitor for tests: twinrun CONFIG.json listens for each service on 127.0.0.1, starts twin_main in a
  * child, prints "PORT n" lines once it serves, then every record as a line "TYPE JSON"; when its stdin ends it sends
- * RECORD_FINISH and ends with the twins' exit status. */
+ * RECORD_FINISH and ends with the twins' exit status.  A configuration that has a workflow is started at once, and what comes on
+ * stdin is its stdout. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,9 +19,12 @@
 #include "guest/twin.h"
 
 static const char *const names[] = {
-	[RECORD_SERVING] = "SERVING",     [RECORD_STATE] = "STATE", [RECORD_OP] = "OP",         [RECORD_LOG] = "LOG",
-	[RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE",   [RECORD_FAILED] = "FAILED", [RECORD_CA] = "CA"
+	[RECORD_SERVING] = "SERVING",     [RECORD_STATE] = "STATE",   [RECORD_OP] = "OP",         [RECORD_LOG] = "LOG",
+	[RECORD_TRUNCATED] = "TRUNCATED", [RECORD_DONE] = "DONE",     [RECORD_FAILED] = "FAILED", [RECORD_CA] = "CA",
+	[RECORD_READY] = "READY",         [RECORD_SIGNAL] = "SIGNAL", [RECORD_END] = "END"
 };
+
+static int driven;
 
 static void
 die(const char *what)
@@ -72,16 +76,22 @@ print_packet(int fd, const unsigned *ports, size_t ports_len)
 
 	if (n < 2)
 		return 0;
+	if (packet[0] == RECORD_SERVING && driven)
+		send_record(fd, RECORD_STARTED, "", 0);
+	if (packet[0] == RECORD_SIGNAL)
+		printf("SIGNAL %u", packet[2]);
 	if (packet[0] == RECORD_SERVING)
 		for (size_t i = 0; i < ports_len; i++)
 			printf("PORT %u\n", ports[i]);
-	if (open_type == 0)
+	if (open_type == 0 && packet[0] != RECORD_SIGNAL)
 		printf("%s ",
 		       packet[0] < sizeof(names) / sizeof(names[0]) && names[packet[0]] ? names[packet[0]] : "?");
 	if (packet[0] == RECORD_STATE && open_type == 0) {
 		printf("%u %u ", packet[2], packet[3]);
 		skip = 4;
 	}
+	if (packet[0] == RECORD_SIGNAL)
+		skip = (size_t)n;
 	if (packet[0] == RECORD_TRUNCATED)
 		printf("%u bytes of %zd", packet[2], n);
 	else
@@ -101,6 +111,7 @@ main(int argc, char **argv)
 	static char config[TWINS_JSON_MAX];
 	int pair[2], status, finished = 0;
 	size_t len;
+	ssize_t got;
 	FILE *f;
 	pid_t pid;
 
@@ -108,6 +119,7 @@ main(int argc, char **argv)
 		die("twinrun CONFIG SERVICES");
 	len = fread(config, 1, sizeof(config), f);
 	fclose(f);
+	driven = memmem(config, len, "\"workflow\":", 11) != NULL;
 	start.listeners_len = (size_t)atoi(argv[2]);
 	for (size_t i = 0; i < start.listeners_len; i++)
 		start.listeners[i] = listener(&ports[i]);
@@ -134,7 +146,12 @@ main(int argc, char **argv)
 			die("poll");
 		if (p[0].revents != 0 && !print_packet(pair[0], ports, start.listeners_len))
 			break;
-		if (!finished && p[1].revents != 0 && read(0, config, sizeof(config)) <= 0) {
+		if (finished || p[1].revents == 0)
+			continue;
+		got = read(0, config, RECORD_CHUNK);
+		if (got > 0 && driven)
+			send_record(pair[0], RECORD_OUTPUT, config, (size_t)got);
+		if (got <= 0) {
 			send_record(pair[0], RECORD_FINISH, "", 0);
 			finished = 1;
 		}
