@@ -168,6 +168,43 @@ test_parallel(void)
 	unload();
 }
 
+static int
+start_faulty(const char *faults)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), service, STRIPE);
+	return ok(load_with(text, faults), "with%s", faults);
+}
+
+/* Faults that lose or hold a reply, and what the key then is worth. */
+static void
+test_faults(void)
+{
+	struct http_conn other;
+
+	if (!start_faulty(
+		    ",\"faults\":[{\"id\":\"lost\",\"class\":\"timeout-after-write\",\"on\":{\"service\":\"s\",\"route\":\"refund.create\"},"
+		    "\"call\":{\"nth\":1},\"phase\":\"after-effect\",\"how\":{\"end\":\"stall\"}}]"))
+		return;
+	http_init(&other, &core, &world.services[0]);
+	is_int(ask("POST", "/refunds", FORM KEY("k"), "charge=ch_1&amount=4200"), 0, "a reply that never comes");
+	put(&other, "POST", "/refunds", FORM KEY("k"), "charge=ch_1&amount=4200");
+	is_int(get(&other), 200, "the same call, while the first client still waits");
+	ok(has("Idempotent-Replayed: true"), "is replayed: what was asked is done");
+	is_int((int)rows("refunds"), 1, "once");
+	http_wipe(&other);
+	unload();
+	if (!start_faulty(
+		    ",\"faults\":[{\"id\":\"slow\",\"class\":\"server-error\",\"on\":{\"service\":\"s\",\"route\":\"refund.create\"},"
+		    "\"call\":{\"nth\":1},\"phase\":\"before-effect\",\"how\":{\"status\":503}}]"))
+		return;
+	is_int(ask("POST", "/refunds", FORM KEY("k"), "charge=ch_1&amount=4200"), 503, "an error before the effect");
+	is_int(ask("POST", "/refunds", FORM KEY("k"), "charge=ch_1&amount=4200"), 200, "is not stored");
+	ok(says("\"idempotency\":\"first\""), "the next is the first");
+	unload();
+}
+
 static void
 test_expiry(void)
 {
@@ -334,6 +371,7 @@ main(void)
 	test_mismatch();
 	test_stored();
 	test_parallel();
+	test_faults();
 	test_expiry();
 	test_ietf();
 	test_bounds();
