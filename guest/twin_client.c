@@ -18,6 +18,7 @@
 
 #define READ_LEN 65536u
 #define OPS_HIGH (8u << 20) /* bytes of operations waiting for the monitor; more, and clients are not read */
+#define RESET_MS 50u        /* between the last byte and a reset */
 #define LINGER_MS 2000u     /* a closing connection is read this long, or its reply could be lost to a RST */
 
 struct client {
@@ -27,6 +28,7 @@ struct client {
 	char *left; /* owned: read but not taken yet */
 	size_t left_len;
 	uint64_t active_ms; /* when a byte last moved */
+	uint64_t reset_ms;  /* when it is to be reset, 0: not yet known */
 	bool ended;         /* the client sends nothing more */
 	bool lingering;     /* our side is shut down */
 };
@@ -188,6 +190,11 @@ end(struct client *c, enum http_end how, uint64_t now)
 	static const struct linger at_once = { .l_onoff = 1 };
 
 	if (how == HTTP_END_RST) {
+		/* Node (libuv) takes a reset that lies in the socket together with the last bytes for an end in order */
+		if (c->reset_ms == 0)
+			c->reset_ms = now + (c->http.out_sent > 0 ? RESET_MS : 0);
+		if (now < c->reset_ms && !c->ended)
+			return true;
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 		return false;
 	}
