@@ -96,6 +96,15 @@ is_meant(const cJSON *def, const cJSON *op)
 	return !service || strcmp(service, "trigger") != 0 || json_get_text(def, "service") != NULL;
 }
 
+/* What the service answered, or the workflow for a trigger and a webhook. */
+static bool
+status_is(const cJSON *def, const cJSON *op)
+{
+	const cJSON *want = json_get(def, "status"), *status = json_get(json_get(op, "reply"), "status");
+
+	return !want || (cJSON_IsNumber(status) && status->valuedouble == want->valuedouble);
+}
+
 static bool
 selects(const cJSON *def, const cJSON *op)
 {
@@ -105,7 +114,7 @@ selects(const cJSON *def, const cJSON *op)
 	return is_meant(def, op) && text_is(def, "service", json_get_text(op, "service")) &&
 	       text_is(def, "route", json_get_text(op, "route")) &&
 	       text_is(def, "method", json_get_text(request, "method")) &&
-	       text_is(def, "idempotency", json_get_text(op, "idempotency")) &&
+	       text_is(def, "idempotency", json_get_text(op, "idempotency")) && status_is(def, op) &&
 	       (!path || (target && path_matches(path, target)));
 }
 
@@ -204,6 +213,9 @@ describe(const cJSON *def, char *out, size_t size)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]) && n < size; i++)
 		if ((v = json_get_text(def, names[i])))
 			n += (size_t)snprintf(out + n, size - n, "%s%s %.100s", n ? ", " : "", names[i], v);
+	if (json_get(def, "status") && n < size)
+		n += (size_t)snprintf(out + n, size - n, "%sstatus %d", n ? ", " : "",
+				      json_get(def, "status")->valueint);
 	if (n == 0)
 		snprintf(out, size, "any operation");
 }

@@ -255,6 +255,15 @@ read_path(struct wr *c, const struct cJSON *v, void *arg)
 }
 
 static int
+read_status(struct wr *c, const struct cJSON *v, void *arg)
+{
+	uint64_t n;
+
+	(void)arg;
+	return wr_integer(c, v, 100, 599, &n);
+}
+
+static int
 read_verdict(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const char *const words[] = { "first", "replay", "in-flight", "mismatch", "expired", NULL };
@@ -346,7 +355,7 @@ read_because(struct wr *c, const struct cJSON *v, void *arg)
 	}
 #define SELECTOR \
 	{ "service", read_field, 0, NULL }, { "route", read_field, 0, NULL }, { "method", read_method, 0, NULL }, \
-		{ "path", read_path, 0, NULL }, \
+		{ "path", read_path, 0, NULL }, { "status", read_status, 0, NULL }, \
 	{ \
 		"idempotency", read_verdict, 0, NULL \
 	}

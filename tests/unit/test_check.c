@@ -224,7 +224,7 @@ static void
 calls(void)
 {
 	static const char *const ops[] = {
-		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds?x=1\"},\"effects\":[1,2]}",
+		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds?x=1\"},\"effects\":[1,2],\"reply\":{\"status\":201}}",
 		"{\"service\":\"payments\",\"route\":\"refund.create\",\"key\":\"k1\",\"request\":{\"method\":\"POST\",\"target\":\"/refunds\"},\"effects\":[]}",
 		"{\"service\":\"payments\",\"route\":\"charge.get\",\"key\":null,\"request\":{\"method\":\"GET\",\"target\":\"/charges/ch_1\"},\"effects\":[]}",
 		NULL
@@ -234,6 +234,8 @@ calls(void)
 		bool held;
 	} all[] = {
 		{ "{\"route\":\"refund.create\",\"exactly\":2}", true },
+		{ "{\"route\":\"refund.create\",\"status\":201,\"exactly\":1}", true },
+		{ "{\"status\":409}", false }, /* and a call without a reply has none */
 		{ "{\"route\":\"refund.create\",\"exactly\":1}", false },
 		{ "{\"route\":\"refund.create\"}", true },
 		{ "{\"route\":\"other\"}", false },
