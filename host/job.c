@@ -174,6 +174,7 @@ set_limits(struct job *j)
 	j->run.run_ms_given = j->o.timeout_ms != 0;
 	j->run.start_ms = w->start_ms;
 	j->run.waits_ready = j->world.ready != NULL;
+	j->run.world_ends = j->world.ends && !cJSON_GetObjectItemCaseSensitive(j->world.ends, "exit");
 	j->run.grace_ms = w->grace_ms;
 	j->run.idle_ms = w->idle_ms;
 	j->run.bundle_ms = RUN_BUNDLE_MS + j->stage.bytes / 20480;
@@ -248,8 +249,8 @@ job_prepare(struct job *j)
 	if (stage_collect(&j->world, &j->stage, &d) < 0)
 		return refuse(&d);
 	j->staged = true;
-	if (j->o.reproduce && reproduce_check(j->o.reproduce, &j->world, &j->stage,
-					      j->o.node ? j->o.node : j->world.node, &d) < 0)
+	if (j->o.reproduce &&
+	    reproduce_check(j->o.reproduce, &j->world, &j->stage, j->o.node ? j->o.node : j->world.node, &d) < 0)
 		return refuse(&d);
 	for (i = 0; i < j->stage.warnings_len && !j->o.again; i++)
 		log_line(LOG_LEVEL_WARN, "%s", j->stage.warnings[i]);

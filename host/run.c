@@ -187,7 +187,10 @@ take_exit(struct run *r, const struct run_event *e, uint64_t now_ms)
 	case ENDED_ITSELF:
 	case ENDED_OUTPUT_LIMIT: /* judged by within-limits */
 	case ENDED_OOM:
-	case ENDED_WORLD: /* by workflow.ends */
+		break;
+	case ENDED_WORLD: /* its code is not judged, so nobody but the world may say so */
+		if (!r->world_ends)
+			cause(r, CAUSE_ERROR, "the guest ended the workflow, which workflow.ends does not say");
 		break;
 	case ENDED_RUN_DEADLINE:
 		run_too_slow(r, "");

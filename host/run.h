@@ -90,6 +90,7 @@ struct run {
 	uint64_t bundle_ms;                           /* RUN_BUNDLE_MS and what the size adds */
 	uint64_t active_ms;                           /* last frame that was not PONG or LOG */
 	bool sent;                                    /* COMMIT is written: PING may be sent */
+	bool world_ends;                              /* workflow.ends is not the workflow's own exit */
 	bool waits_ready;                             /* READY comes when the workflow is ready, not when it starts */
 	bool run_ms_given;                            /* run_ms is --timeout's, not the world's */
 	unsigned signals;

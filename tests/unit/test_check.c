@@ -153,12 +153,36 @@ exits(void)
 	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "a signal is no code");
 	ended.ended_by = ENDED_RUN_DEADLINE;
 	ok(!holds(CHECK_EXIT, "{\"signal\":\"SIGTERM\"}", NULL, 1, NULL), "not when we ended it");
+	ended.ended_by = ENDED_WORLD;
+	ok(holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "ended as the world says: the code is not judged");
+	ok(!holds(CHECK_EXIT, "{\"signal\":\"SIGTERM\"}", NULL, 1, NULL), "but the signal is ours");
 	reset();
 	ended.stage = EXEC_EXEC;
 	ended.code = 0;
 	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "not when it never ran");
 	facts.exit = NULL;
 	ok(!holds(CHECK_EXIT, "{\"code\":0}", NULL, 1, NULL), "not without EXIT");
+}
+
+/* What the twins sent is seen only by a check that names it. */
+static void
+sent(void)
+{
+	static const char hook[] = "{\"service\":\"p\",\"kind\":\"webhook\",\"route\":\"paid\",\"key\":\"evt_1\","
+				   "\"request\":{\"method\":\"POST\",\"target\":\"/h\"}}";
+	static const char trigger[] = "{\"service\":\"trigger\",\"kind\":\"http\",\"route\":\"ask\",\"key\":null,"
+				      "\"request\":{\"method\":\"POST\",\"target\":\"/a\"}}";
+
+	reset();
+	ok(holds(CHECK_CALLS, "{\"service\":\"p\",\"exactly\":0}", NULL, 1, (const char *[]){ hook, NULL }),
+	   "a webhook is no call of its service");
+	ok(holds(CHECK_CALLS, "{\"service\":\"p\",\"route\":\"paid\",\"exactly\":1}", NULL, 1,
+		 (const char *[]){ hook, NULL }),
+	   "but by its event");
+	ok(holds(CHECK_CALLS, "{\"exactly\":0}", NULL, 1, (const char *[]){ trigger, NULL }),
+	   "a trigger is no call of the workflow");
+	ok(holds(CHECK_CALLS, "{\"service\":\"trigger\",\"exactly\":1}", NULL, 1, (const char *[]){ trigger, NULL }),
+	   "but of its own service");
 }
 
 /* However the request spells its target, the selector sees the path that the twins see. */
@@ -392,6 +416,22 @@ built_in(void)
 	is_str(c.results[1].rests[0], "/operations/2", "it names the operation");
 	is_int((long long)checks_not_held(&c), 3, "counted");
 	checks_wipe(&c);
+	reset();
+	facts.triggers = 2;
+	facts.triggers_answered = 1;
+	facts.trigger_left = "ask";
+	is_int(checks_init(&c, &w), 0, "a world with triggers");
+	is_int(checks_finish(&c, &facts), 0, "finishes");
+	is_int((long long)c.results_len, CHECK_BUILT_IN + 1, "has one more");
+	is_str(c.results[CHECK_BUILT_IN].id, "triggers-answered", "of this name");
+	ok(!c.results[CHECK_BUILT_IN].held, "that does not hold: %s", c.results[CHECK_BUILT_IN].actual);
+	checks_wipe(&c);
+	facts.trigger_left = NULL;
+	facts.triggers_answered = 2;
+	is_int(checks_init(&c, &w), 0, "once more");
+	is_int(checks_finish(&c, &facts), 0, "finishes");
+	ok(c.results[CHECK_BUILT_IN].held, "all are answered: %s", c.results[CHECK_BUILT_IN].actual);
+	checks_wipe(&c);
 }
 
 int
@@ -400,6 +440,7 @@ main(void)
 	streams();
 	hides();
 	exits();
+	sent();
 	long_lines();
 	calls();
 	states();

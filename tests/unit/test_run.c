@@ -301,6 +301,29 @@ actions(void)
 	exit.value = ENDED_CANCEL;
 	run_step(&r, &exit, 1);
 	ok(r.facts.cause[CAUSE_ERROR], "cancelled though nobody asked: error");
+	running(&r, 0);
+	exit.value = ENDED_WORLD;
+	run_step(&r, &exit, 1);
+	ok(r.facts.cause[CAUSE_ERROR], "ended by a world that does not say so: error");
+	running(&r, 0);
+	r.world_ends = true;
+	run_step(&r, &exit, 1);
+	ok(!r.facts.cause[CAUSE_ERROR] && r.facts.exited, "ended as the world says: an end like any other");
+	running(&r, 0);
+	r.state = RUN_START;
+	r.waits_ready = true;
+	exit.value = ENDED_ITSELF;
+	run_step(&r, &exit, 1);
+	ok(strstr(r.facts.why[CAUSE_ERROR], "ended before it was ready"), "an exit before READY: %s",
+	   r.facts.why[CAUSE_ERROR]);
+	running(&r, 0);
+	r.state = RUN_START;
+	r.waits_ready = true;
+	r.start_ms = 700;
+	exit.value = ENDED_START_DEADLINE;
+	run_step(&r, &exit, 1);
+	ok(!r.facts.cause[CAUSE_ERROR] && strstr(r.facts.why[CAUSE_TIMEOUT], "not ready within 700 ms"),
+	   "never ready: %s", r.facts.why[CAUSE_TIMEOUT]);
 }
 
 int
