@@ -380,14 +380,16 @@ checks(const cJSON *before, const cJSON *now, char *out)
 {
 	const cJSON *a = at(before, "/checks"), *b = at(now, "/checks");
 	const cJSON *x = a ? a->child : NULL, *y = b ? b->child : NULL;
-	const char *actual;
+	const char *actual, *id, *before_id;
 
 	for (; x || y; x = x->next, y = y->next) {
-		if (!x || !y || !json_equal(json_get(x, "id"), json_get(y, "id")))
+		id = json_get_text(y, "id");
+		before_id = json_get_text(x, "id");
+		if (!x || !y || strcmp(id ? id : "?", before_id ? before_id : "?") != 0)
 			return say(out, "there are other checks");
 		actual = json_get_text(y, "actual");
 		if (json_get_true(x, "held") != json_get_true(y, "held"))
-			return say(out, "the check %.64s %s, now it %s: %.300s", json_get_text(y, "id"),
+			return say(out, "the check %.64s %s, now it %s: %.300s", id ? id : "?",
 				   json_get_true(x, "held") ? "held" : "did not hold",
 				   json_get_true(y, "held") ? "holds" : "does not", actual ? actual : "?");
 	}
@@ -413,6 +415,8 @@ rows(const char *service, const cJSON *a, const cJSON *b, char *out)
 		{
 			size_t n = strlen(what);
 
+			if (!f->string)
+				break; /* a row that is none */
 			snprintf(what + n, sizeof(what) - n, ", %.64s", f->string);
 			if (value(what, json_get(x, f->string), f, out))
 				return true;
@@ -432,14 +436,15 @@ state(const cJSON *before, const cJSON *now, char *out)
 	{
 		cJSON_ArrayForEach(c, b)
 		{
-			if (rows(b->string, json_get(json_get(at(before, "/state/final"), b->string), c->string), c,
+			if (b->string && c->string &&
+			    rows(b->string, json_get(json_get(at(before, "/state/final"), b->string), c->string), c,
 				 out))
 				return true;
 		}
 	}
 	cJSON_ArrayForEach(d, digests)
 	{
-		if (!json_equal(d, json_get(at(before, "/state/final_sha256"), d->string)))
+		if (d->string && !json_equal(d, json_get(at(before, "/state/final_sha256"), d->string)))
 			return say(out, "the final state of %.64s, beyond its collections: its variables", d->string);
 	}
 	return false;
