@@ -10,6 +10,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 
 const { PAY_URL, PAY_HOST, PAY_PORT, NODE_EXTRA_CA_CERTS } = process.env;
+const PAY_NAME = process.env.PAY_NAME ?? PAY_HOST;
 const say = (name, value) => console.log(name, typeof value === 'string' ? value : JSON.stringify(value));
 const attempt = async (name, f) => {
 	try {
@@ -116,6 +117,39 @@ const acts = {
 		say('ca-mode', (fs.statSync(NODE_EXTRA_CA_CERTS).mode & 0o777).toString(8));
 		for (const [name, f] of Object.entries({ write: () => fs.writeFileSync(NODE_EXTRA_CA_CERTS, ''), append: () => fs.appendFileSync(NODE_EXTRA_CA_CERTS, 'x'), unlink: () => fs.unlinkSync(NODE_EXTRA_CA_CERTS), rename: () => fs.renameSync(NODE_EXTRA_CA_CERTS, '/etc/x'), chmod: () => fs.chmodSync(NODE_EXTRA_CA_CERTS, 0o666) }))
 			await attempt(`ca-${name}`, () => (f(), 'done'));
+	},
+	// How connections end: what the server's socket does, the last record that it sent (21: an alert, here close_notify), whether
+	// a part of the reply came, and bytes of a record that is not whole.
+	async ends() {
+		let seen;
+		const between = net.createServer((client) => {
+			const wire = net.connect(Number(PAY_PORT), PAY_HOST);
+			const now = (seen = { types: [], rest: Buffer.alloc(0), end: '' });
+			client.on('error', () => wire.destroy());
+			client.on('close', () => wire.destroy());
+			client.on('data', (d) => wire.write(d));
+			wire.on('data', (d) => {
+				now.rest = Buffer.concat([now.rest, d]);
+				for (let n; now.rest.length >= 5 && now.rest.length >= (n = 5 + now.rest.readUInt16BE(3)); now.rest = now.rest.subarray(n)) now.types.push(now.rest[0]);
+				client.write(d);
+			});
+			wire.on('end', () => (now.end ||= 'fin'));
+			wire.on('error', (e) => (now.end ||= e.code));
+			wire.on('close', () => client.destroy());
+		});
+		await new Promise((done) => between.listen(0, '127.0.0.1', done));
+		for (const path of process.argv.slice(3)) {
+			const s = tls.connect({ port: between.address().port, host: '127.0.0.1', servername: PAY_NAME });
+			let got = 0;
+			s.on('error', () => {});
+			s.on('data', (d) => (got += d.length));
+			s.write(`GET ${path} HTTP/1.1\r\nHost: ${PAY_NAME}\r\nConnection: close\r\n\r\n`);
+			const quiet = setTimeout(() => ((seen.end = 'stall'), s.destroy()), 1000);
+			await new Promise((done) => s.on('close', done));
+			clearTimeout(quiet);
+			say(path, [seen.end, seen.types.at(-1), got > 0, seen.rest.length]);
+		}
+		between.close();
 	},
 	// Clients that refuse the certificate themselves, after or in the handshake.
 	async distrust() {
