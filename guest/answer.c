@@ -297,6 +297,15 @@ apply(struct service *s, struct request *q, struct eval *e, struct answer *a, co
 	return r;
 }
 
+static bool
+has_credential(const struct service *s, const struct request *q)
+{
+	const char *own = request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization");
+
+	return own != NULL || (s->profile == PROFILE_ANTHROPIC &&
+			       (request_header(q, "authorization") != NULL || request_header(q, "x-api-key") != NULL));
+}
+
 /* The host is right. */
 static int
 serve(struct world *w, struct service *s, struct request *q, struct eval *e, struct answer *a)
@@ -309,8 +318,7 @@ serve(struct world *w, struct service *s, struct request *q, struct eval *e, str
 		return r;
 	if (!credential_is_accepted(s, q)) {
 		a->unmatched = a->route == NULL && s->unmatched_fails;
-		profile_unauthorized(
-			s, a, request_header(q, s->auth == AUTH_HEADER ? s->auth_header : "authorization") == NULL);
+		profile_unauthorized(s, a, !has_credential(s, q));
 		return 0;
 	}
 	if (a->route == NULL) {

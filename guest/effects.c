@@ -168,7 +168,7 @@ run_create(struct pass *p, const struct effect *effect)
 	if (effect->data != NULL)
 		json = template_render(p->e, effect->data);
 	else
-		json = cJSON_Duplicate(body == NULL && p->q->form_type ? form : body, true);
+		json = body == NULL && p->q->form_type ? object_of_form(form) : cJSON_Duplicate(body, true);
 	if (p->e->r != 0)
 		return p->e->r;
 	if (json == NULL && (body != NULL || p->q->form_type))

@@ -253,6 +253,8 @@ answer_profile_error(const struct service *s, struct answer *a, int status, cons
 	a->status = status;
 	a->view = "rejected";
 	a->tells_error = true;
+	if (message != NULL && s->profile != PROFILE_GENERIC && strcmp(message, status_text(status)) == 0)
+		message = NULL; /* the profile has words of its own for that */
 	switch (s->profile) {
 	case PROFILE_GENERIC:
 		generic(&a->body, status, code, message);

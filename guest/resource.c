@@ -31,7 +31,7 @@ body_row(const struct request *q, const char *id, struct eval *e, struct answer 
 			return NULL;
 		}
 	}
-	return cJSON_Duplicate(body, true);
+	return q->form_type ? object_of_form(body) : cJSON_Duplicate(body, true);
 }
 
 static int

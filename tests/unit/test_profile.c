@@ -60,7 +60,7 @@ test_stripe(void)
 	is_int(ask("GET", "/rows/b", AUTH, ""), 404, "stripe: missing row");
 	is_str(body(),
 	       "{\"error\":{\"code\":\"resource_missing\",\"doc_url\":\"https://stripe.com/docs/error-codes/resource-missing\","
-	       "\"message\":\"not found\",\"type\":\"invalid_request_error\"}}",
+	       "\"message\":\"No such resource.\",\"type\":\"invalid_request_error\"}}",
 	       "its body");
 	is_int(ask("POST", "/pay", AUTH, "{\"row\":\"a\",\"n\":1}"), 402, "stripe: a decline");
 	ok(has("\"type\":\"card_error\"") && has("\"decline_code\":\"generic_decline\""), "its type");
