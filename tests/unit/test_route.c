@@ -262,7 +262,7 @@ static void
 refused_worlds(void)
 {
 	static const char *const bad[][2] = {
-		{ "{\"name\":\"x\",\"kind\":\"llm\",\"hosts\":[\"x\"]}", "kind must be http" },
+		{ "{\"name\":\"x\",\"kind\":\"postgres\",\"hosts\":[\"x\"]}", "kind must be http or llm" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"faults\":1}", "not supported" },
 		{ "{\"name\":\"x\",\"kind\":\"http\",\"hosts\":[\"x\"],\"state\":{\"a\":[{\"id\":\"1\"},{\"v\":1}]}}",
 		  "/services/0/state/a/1: a row is an object with a string" },
