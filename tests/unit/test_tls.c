@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * test_tls.c - the twins' TLS against a client in memory: the same conversation in records and pieces of every size, sessions,
  * ends with and without a goodbye, and what is no TLS. */
+// LINK: -Wl,--wrap=malloc,--wrap=calloc
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +17,25 @@ static const char world_text[] =
 	"{\"name\":\"other\",\"kind\":\"http\",\"tls\":true,\"hosts\":[\"other.example\"],\"state\":{},\"routes\":[]}]}";
 static const char get[] = "GET /orders/o1 HTTP/1.1\r\nHost: shop.example\r\n\r\n";
 static const char last[] = "GET /orders/o1 HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n";
+
+static int allocations = INT_MAX; /* so many still succeed */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *
+__wrap_malloc(size_t size)
+{
+	return allocations-- > 0 ? __real_malloc(size) : NULL;
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return allocations-- > 0 ? __real_calloc(n, size) : NULL;
+}
 
 static struct tls tls;
 static struct world world;
@@ -334,8 +355,22 @@ test_enemy(void)
 static void
 test_limits(void)
 {
+	static const char *const hosts[] = { "a.example" };
+	const struct tls_name names[] = { { hosts, 1 }, { hosts, 1 } };
 	struct tls t;
 	static const uint8_t random[TLS_RANDOM_LEN];
+	int most = 0, r;
+
+	do {
+		allocations = most++;
+		r = tls_init(&t, names, 2, random, PEER_NOW);
+		allocations = INT_MAX;
+		tls_wipe(&t);
+	} while (r == -ENOMEM && most < 100);
+	ok(r == 0 && most == 6, "five allocations for two services, each of which may fail");
+	allocations = 0;
+	ok(tls_open(tls_service_at(&tls, 0), random) == NULL, "no memory, no connection");
+	allocations = INT_MAX;
 
 	is_int(tls_init(&t, NULL, 0, random, 5), -ERANGE, "a clock that was never set is told");
 	tls_wipe(&t);
