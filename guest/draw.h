@@ -32,6 +32,8 @@ struct draws {                  /* of one service; about 50 bytes a call that dr
 /* Finds out which call q is and counts it; once a call.  0 or -ENOMEM. */
 int draw_enter(struct world *w, struct service *s, const struct request *q, struct draw_call *c)
 	__attribute__((warn_unused_result, nonnull));
+/* The same for what is no call: c->digest says what it is.  Counts how often it came.  0 or -ENOMEM. */
+int draw_again(struct service *s, struct draw_call *c) __attribute__((warn_unused_result, nonnull));
 /* The n-th draw for a purpose ("agenttwin-id/1").  c is known. */
 void draw_take(const struct world *w, const struct draw_call *c, const char *purpose, uint64_t n,
 	       uint8_t out[static 32]) __attribute__((nonnull));

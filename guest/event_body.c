@@ -14,22 +14,23 @@
 #include "proto/limits.h"
 #include "proto/sha256.h"
 
-static void
-draw(const struct world *w, struct service *s, uint8_t digest[static 32])
+/* What an event says, and how often it was said before, make its id: whichever of two others comes first, each keeps its own. */
+static int
+draw(const struct world *w, struct service *s, const uint8_t said[static 32], uint8_t digest[static 32])
 {
-	uint8_t numbers[16];
+	struct draw_call c = { 0 };
 	struct sha256 h;
+	int r;
 
-	for (int i = 0; i < 8; i++) {
-		numbers[i] = (uint8_t)(w->seed_exact >> (56 - 8 * i));
-		numbers[8 + i] = (uint8_t)(s->events_drawn >> (56 - 8 * i));
-	}
 	sha256_init(&h);
-	sha256_add(&h, "agenttwin-event/1", 18); /* with its NUL */
-	sha256_add(&h, numbers, sizeof(numbers));
+	sha256_add(&h, "event", 6); /* with its NUL */
 	sha256_add(&h, s->name, strlen(s->name) + 1);
-	sha256_get(&h, digest);
-	s->events_drawn++;
+	sha256_add(&h, said, 32);
+	sha256_get(&h, c.digest);
+	r = draw_again(s, &c);
+	if (r == 0)
+		draw_take(w, &c, "agenttwin-event/2", 0, digest);
+	return r;
 }
 
 static void
@@ -170,11 +171,10 @@ event_body_make(struct event_body *b, const struct world *w, struct service *s, 
 	static const struct cJSON nothing = { .type = cJSON_Object };
 	uint8_t digest[32];
 	char hex[65];
+	int r;
 
 	*b = (struct event_body){ .id = "" };
 	buf_init(&b->bytes, EVENT_BODY_MAX);
-	draw(w, s, digest);
-	put_id(s->events->scheme, digest, b->id);
 	if (data == NULL)
 		data = &nothing;
 	buf_json_text(&b->bytes, name);
@@ -183,6 +183,10 @@ event_body_make(struct event_body *b, const struct world *w, struct service *s, 
 		return -EMSGSIZE;
 	sha256_of(b->bytes.at, b->bytes.len, b->data_sha256);
 	b->bytes.len = 0;
+	r = draw(w, s, b->data_sha256, digest);
+	if (r < 0)
+		return r;
+	put_id(s->events->scheme, digest, b->id);
 	if (challenge) {
 		sha256_hex(digest, hex);
 		snprintf(b->challenge, sizeof(b->challenge), "%.32s", hex);

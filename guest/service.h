@@ -151,7 +151,6 @@ struct service {
 	size_t routes_len;
 	struct draws draws; /* which calls drew something */
 	const struct events_spec *events; /* NULL: it sends none */
-	uint64_t events_drawn;            /* ids of events drawn so far */
 	bool events_proved;               /* its endpoint answered the challenge */
 };
 struct world {

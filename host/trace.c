@@ -46,8 +46,8 @@ hash_delivery(struct sha256 *h, const cJSON *event)
 }
 
 /* The twins asked: what the workflow answers to that is its own affair, times and all. */
-static bool
-is_sent(const cJSON *op)
+bool
+trace_is_sent(const cJSON *op)
 {
 	const char *kind = json_get_text(op, "kind"), *service = json_get_text(op, "service");
 
@@ -86,7 +86,7 @@ trace_call(const cJSON *op, struct trace_op *out)
 	hash_text(&h, body);
 	hash_json(&h, json_get(op, "effects"));
 	hash_json(&h, json_get(reply, "status"));
-	hash_text(&h, is_sent(op) ? NULL : json_get_text(reply, "sha256"));
+	hash_text(&h, trace_is_sent(op) ? NULL : json_get_text(reply, "sha256"));
 	hash_delivery(&h, event);
 	hash_text(&h, trace_fault(op));
 	hash_text(&h, json_get_text(views, "service"));

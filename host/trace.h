@@ -26,6 +26,8 @@ struct trace_place { /* what an operation is sorted by */
 void trace_sort(struct trace_place *list, size_t len);
 /* Of one call, validated or not: what is missing counts as empty. */
 void trace_call(const struct cJSON *op, struct trace_op *out) __attribute__((nonnull(2)));
+/* Is it a call of the twins, a webhook or a trigger?  What the workflow replies to it is no part of the fingerprint. */
+bool trace_is_sent(const struct cJSON *op);
 /* The part that a fault has in the fingerprint: its id, or NULL. */
 const char *trace_fault(const struct cJSON *op);
 #endif
