@@ -182,7 +182,8 @@ check_calls_add(struct check *c, uint64_t n, const struct cJSON *op)
 	const cJSON *def = c->def->json;
 	const char *count = json_get_text(def, "count"), *equal = json_get_text(def, "all_equal"), *key;
 
-	if (!selects(def, op))
+	/* a connection that a fault met before there was a request is no call */
+	if (!selects(def, op) || strcmp(json_get_text(op, "kind") ? json_get_text(op, "kind") : "", "tcp") == 0)
 		return;
 	if (c->matched < CHECK_RESTS_MAX)
 		c->ops[c->matched] = n;

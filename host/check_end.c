@@ -289,6 +289,21 @@ within_limits(const struct check_facts *f, struct check_result *r)
 	return check_actual(r, "no limit was reached");
 }
 
+static int
+faults_fired(const struct check_facts *f, struct check_result *r)
+{
+	r->held = f->faults_silent == 0;
+	if (f->faults == 0)
+		return check_actual(r, "none is declared");
+	if (!r->held)
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " did not fire; first: %s", f->faults_silent, f->faults,
+				    f->first_silent ? f->first_silent : "?");
+	if (f->faults_idle)
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " fired; the others need not (must_fire: false)",
+				    f->faults_fired, f->faults);
+	return check_actual(r, "%" PRIu64 " of %" PRIu64 " fired", f->faults_fired, f->faults);
+}
+
 int
 check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 {
@@ -305,9 +320,8 @@ check_built_in(size_t i, const struct check_facts *f, struct check_result *r)
 		return rc;
 	switch (i) {
 	case 0:
-		r->held = true; /* this version refuses worlds with faults */
 		check_rests_on(r, "/faults");
-		return check_actual(r, "none is declared");
+		return faults_fired(f, r);
 	case 1:
 		r->held = f->unmatched == 0;
 		if (!r->held)

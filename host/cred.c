@@ -645,6 +645,8 @@ fill_twins(const struct run *run, struct cJSON *doc)
 	for (i = 0; i < run->w->services_len; i++)
 		if (!add_service(run, &run->w->services[i], o))
 			return false;
+	if (run->w->faults && !cJSON_AddItemToObject(doc, "faults", cJSON_Duplicate(run->w->faults, true)))
+		return false;
 	return !world_is_driven(run->w) || add_workflow(run, doc);
 }
 

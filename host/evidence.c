@@ -139,6 +139,8 @@ evidence_init(struct evidence *e, const struct world *w, struct spool *spool, st
 	e->states = calloc(2 * w->services_len + 1, sizeof(*e->states));
 	if (!e->states)
 		return -ENOMEM;
+	if ((r = evidence_faults_init(e)) < 0)
+		return r;
 	if ((r = stream_init(e, &e->out, "stdout")) < 0)
 		return r;
 	return stream_init(e, &e->err, "stderr");
@@ -167,6 +169,7 @@ evidence_wipe(struct evidence *e)
 	redact_stream_wipe(&e->err.redact);
 	free(e->ops);
 	evidence_names_wipe(&e->names);
+	free(e->faults);
 	free(e->states);
 	if (e->record)
 		explicit_bzero(e->record, e->record_size);
@@ -438,6 +441,8 @@ take_op(struct evidence *e, const uint8_t *body, size_t len)
 	o->n = (uint32_t)e->ops_len;
 	o->service = (uint8_t)service;
 	r = service == EVIDENCE_DNS ? take_name(e, o, op) : take_call(e, o, op);
+	if (r == 0 && evidence_faults_add(e, op, o->n) < 0)
+		r = bad(e, "guest sent OP %u with a fault that the world does not have", o->n);
 	cJSON_Delete(op);
 	if (r < 0)
 		return r;

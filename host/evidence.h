@@ -47,6 +47,11 @@ struct evidence_names {
 	const char *answered[PLAN_SERVICES_MAX];
 	char *loopback; /* owned: the same for 127.0.0.1 */
 };
+#define EVIDENCE_FAULT_OPS 64u /* operations that are listed of a fault; further ones are counted */
+struct evidence_fault { /* one for each of the world's */
+	uint64_t fired;
+	uint32_t ops[EVIDENCE_FAULT_OPS];
+};
 struct evidence_stream {
 	struct sha256 raw;
 	uint64_t bytes;
@@ -89,6 +94,8 @@ struct evidence {
 	char unmatched_text
 		[320]; /* of the first one: what was asked, the nearest route, the difference; foreign bytes */
 	struct evidence_names names;
+	size_t faults_len;
+	struct evidence_fault *faults; /* owned */
 	uint8_t triggers[EVIDENCE_TRIGGERS_MAX]; /* enum evidence_trigger, by the index in the world */
 	struct evidence_state *states;           /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
@@ -118,6 +125,12 @@ struct cJSON *evidence_state_doc(struct evidence *e, unsigned phase, size_t serv
 bool evidence_state_digest(const struct evidence *e, size_t service, uint8_t out[static 32]) __attribute__((nonnull));
 /* 64 hexadecimal digits; what the receipt calls run.fingerprint.  Reads the results in checks. */
 void evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65]) __attribute__((nonnull));
+/* 0 or -ENOMEM. */
+int evidence_faults_init(struct evidence *e) __attribute__((warn_unused_result, nonnull));
+/* The fault that an operation met, if any.  0; -EPROTO: the world has no such fault. */
+int evidence_faults_add(struct evidence *e, const struct cJSON *op, uint64_t n)
+	__attribute__((warn_unused_result, nonnull));
+void evidence_faults_facts(const struct evidence *e, struct check_facts *out) __attribute__((nonnull));
 void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((nonnull));
 
 /* One name of a validated operation, at t_ms of the run: counted, listed when it was refused; content gets what the

@@ -84,6 +84,7 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	fact_trigger(e, out);
 	out->state = final_state;
 	out->arg = e;
+	evidence_faults_facts(e, out);
 }
 
 static void

@@ -273,8 +273,6 @@ operations_part(struct emit *e, const struct receipt *r)
 		free(text);
 	}
 	emit_close(e);
-	emit_open(e, "faults", '[');
-	emit_close(e);
 }
 
 static void
@@ -419,6 +417,7 @@ receipt_write(FILE *f, const struct receipt *r)
 	receipt_boundary(&e, r);
 	outcome_part(&e, r);
 	operations_part(&e, r);
+	receipt_faults(&e, r);
 	checks_part(&e, r);
 	receipt_state(&e, r);
 	cleanup_part(&e, r);

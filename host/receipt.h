@@ -42,5 +42,6 @@ int receipt_write(FILE *f, const struct receipt *r) __attribute__((warn_unused_r
 struct emit;
 /* Private to receipt*.c. */
 void receipt_boundary(struct emit *e, const struct receipt *r) __attribute__((nonnull));
+void receipt_faults(struct emit *e, const struct receipt *r) __attribute__((nonnull));
 void receipt_state(struct emit *e, const struct receipt *r) __attribute__((nonnull));
 #endif

@@ -347,7 +347,7 @@ static const struct wr_key world_keys[] = {
 	  "\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ]; a run without a check proves nothing" },
 	{ "sweep", world_read_sweep, 0, NULL },
 	{ "clock", world_read_clock, 0, NULL },
-	{ "faults", NULL, WR_LATER, NULL },
+	{ "faults", NULL, 0, NULL },
 	{ "outcomes", NULL, WR_LATER, NULL },
 	{ NULL, NULL, 0, NULL },
 };
@@ -422,6 +422,8 @@ world_read_text(struct world *w, struct diag *d)
 		r = world_check_drive(&c);
 	if (r == 0)
 		r = world_check_references(&c);
+	if (r == 0)
+		r = world_check_faults(&c);
 	if (r == 0)
 		r = world_check_vacuous(&c);
 	if (r < 0 && r != -ENOMEM && !d->fix[0])

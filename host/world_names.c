@@ -10,8 +10,9 @@
 #include "host/nearest.h"
 #include "host/world_read.h"
 
-static int
-check_service(struct wr *c, const char *name, const struct world_service **out)
+/* see world_read.h */
+int
+world_check_service(struct wr *c, const char *name, const struct world_service **out)
 {
 	struct nearest n;
 	size_t i, mark;
@@ -60,8 +61,9 @@ has_route_id(const struct cJSON *route, const char *id, char near[static 96], st
 	return false;
 }
 
-static int
-check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
+/* see world_read.h */
+int
+world_check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
 {
 	const struct cJSON *route = cJSON_GetObjectItemCaseSensitive(v, "route"), *m;
 	char near[96] = "";
@@ -251,14 +253,14 @@ world_check_references(struct wr *c)
 			continue;
 		}
 		if (name)
-			r = check_service(c, name->valuestring, &s);
+			r = world_check_service(c, name->valuestring, &s);
 		if (r == 0 && k->kind == CHECK_STATE) {
 			assert(s); /* it must name a service: world_checks.c */
 			r = check_state_path(c, k->json, s);
 			if (r == 0)
 				r = check_state_shape(c, k->json);
 		} else if (r == 0) {
-			r = check_route(c, k->json, s);
+			r = world_check_route(c, k->json, s);
 			if (r == 0)
 				r = check_verdict(c, k->json, s);
 			if (r == 0)

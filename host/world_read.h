@@ -109,6 +109,13 @@ int world_read_llm(struct wr *c, const struct cJSON *service) __attribute__((war
 void world_llm_url(struct world_service *s) __attribute__((nonnull));
 /* Checks name services and routes that may stand below them. */
 int world_check_references(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_names.c */
+/* The service of a name; the member `route` of v as a route or an event of s (world_names.c). */
+int world_check_service(struct wr *c, const char *name, const struct world_service **out)
+	__attribute__((warn_unused_result, nonnull));
+int world_check_route(struct wr *c, const struct cJSON *v, const struct world_service *s)
+	__attribute__((warn_unused_result, nonnull(1, 2)));
+/* The key `faults`, which names services, routes and events. */
+int world_check_faults(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_faults.c */
 /* -EPROTO when every check holds before anything ran. */
 int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_vacuous.c */
 

@@ -142,8 +142,6 @@ test_top(void)
 	refused(TOP("\"seed\": 1.5"), -EPROTO, 2, "/seed", "whole number", "write a whole number");
 	refused(TOP("\"seed\": 9007199254740992"), -EPROTO, 2, "/seed", "too large to be exact", "2^53-1");
 	refused(TOP("\"about\": 1e999"), -EPROTO, 2, "/about", "too large", "2^53-1");
-	refused(TOP("\"faults\": []"), -EOPNOTSUPP, 2, "/faults",
-		"key \"faults\" of the world is not supported by this version", "take it out");
 	refused(TOP("\"root\": \"/etc\""), -EPROTO, 2, "/root", "absolute path", "relative to the world's folder");
 	refused(TOP("\"root\": \"nowhere\""), -ENOENT, 2, "/root", "no such folder", "relative to the world file");
 	refused(TOP("\"root\": \"sub\""), -EPROTO, 2, "/root", "does not contain the world file", "\"..\"");
