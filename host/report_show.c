@@ -206,8 +206,9 @@ operations(struct page *p, const cJSON *list)
 		snprintf(reply, sizeof(reply), "no reply");
 		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
 			snprintf(reply, sizeof(reply), "%" PRIu64, status);
-		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.20s %.300s -> %s  (%.80s)", shown - 1, t,
-		      text(op, "service"), text(request, "method"), text(request, "target"), reply,
+		field(p, "", "%d  %" PRIu64 " ms  %.60s%s  %.20s %.300s -> %s  (%.80s)", shown - 1, t,
+		      text(op, "service"), strcmp(text(op, "kind"), "webhook") == 0 ? ", webhook" : "",
+		      text(request, "method"), text(request, "target"), reply,
 		      json_get_text(op, "route") ? text(op, "route") : "no route");
 	}
 	if (all > OPERATIONS_SHOWN)

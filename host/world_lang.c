@@ -258,8 +258,17 @@ check_aggregate(struct wr *c, const struct wr_scope *s, const struct lang_expr *
 }
 
 /* state, vars and request are no values themselves: they stand before a dot or bracket. */
+/* Where no service is current a service's state is not a value either. */
+static bool
+is_service_state(const struct wr_scope *s, const struct lang_expr *e, size_t i)
+{
+	const struct lang_node *n = &e->nodes[i];
+
+	return s->world && (n->op == LANG_FIELD || n->op == LANG_INDEX) && is_root(e, n->a, "state");
+}
+
 static int
-check_bare(struct wr *c, const struct lang_expr *e)
+check_bare(struct wr *c, const struct lang_expr *e, const struct wr_scope *s)
 {
 	bool below[LANG_NODES_MAX] = { false };
 	size_t i;
@@ -269,6 +278,11 @@ check_bare(struct wr *c, const struct lang_expr *e)
 		if (e->nodes[i].op == LANG_FIELD || e->nodes[i].op == LANG_INDEX)
 			below[e->nodes[i].a] = true;
 	for (i = 0; i < e->nodes_len; i++) {
+		if (!below[i] && is_service_state(s, e, i)) {
+			r = wr_fail(c, -EPROTO, "the state of a service alone is no value");
+			diag_fix(c->d, "write state.SERVICE.COLLECTION");
+			return r;
+		}
 		if (below[i] || !(is_root(e, (uint8_t)i, "state") || is_root(e, (uint8_t)i, "vars") ||
 				  is_root(e, (uint8_t)i, "request")))
 			continue;
@@ -300,7 +314,7 @@ check_text(struct wr *c, const char *text, size_t len, const struct wr_scope *s)
 		diag_fix(c->d, "%s", error.fix);
 		return r;
 	}
-	r = check_bare(c, &e);
+	r = check_bare(c, &e, s);
 	for (i = 0; i < e.nodes_len && r == 0; i++) {
 		const struct lang_node *n = &e.nodes[i];
 

@@ -13,7 +13,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const char world[] =
-		"{\"name\":\"payments\",\"routes\":[{\"id\":\"refund.create\"},{\"resource\":\"orders\",\"path\":\"/orders\"}]}";
+		"{\"name\":\"payments\",\"routes\":[{\"id\":\"refund.create\",\"emit\":[{\"event\":\"paid\"}]},{\"resource\":\"orders\",\"path\":\"/orders\"}]}";
 	struct gate_want want = { .workflow_uid = 1000, .workflow_gid = 1000, .twins_uid = 991 };
 	struct world_service service = { .name = "payments" };
 	struct world w = { .services_len = 1, .services = &service };
@@ -21,13 +21,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct gate g = { 0 };
 	char why[320], problem[160];
 	size_t which;
-	cJSON *doc = NULL, *json;
+	cJSON *doc = NULL, *json, *triggers;
 	int r = -1;
 
 	if (len < 1)
 		return 0;
 	json = cJSON_Parse(world);
 	service.json = json;
+	triggers = cJSON_Parse("[{\"id\":\"ask\"}]");
+	w.triggers = triggers;
 	switch (data[0] % 5) {
 	case 0:
 		r = evidence_parse_hello(text, len - 1, &doc, why);
@@ -51,5 +53,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	cJSON_Delete(doc);
 	cJSON_Delete(json);
+	cJSON_Delete(triggers);
 	return 0;
 }

@@ -18,9 +18,12 @@ static const char text[] =
 	"\"secrets\":{\"h\":{\"like\":\"hex\",\"length\":40},\"u\":{\"like\":\"uuid\"},\"al\":{\"like\":\"alnum\"}},"
 	"\"services\":[{\"name\":\"pay\",\"kind\":\"http\",\"hosts\":[\"pay.internal\",\"pay2.internal\"],\"port\":8080,\"unmatched\":404,"
 	"\"auth\":{\"scheme\":\"basic\",\"accept\":\"user:{{secret.pay}}\"},\"state\":{\"x\":[{\"id\":\"a\",\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"}]}},"
-	"{\"name\":\"st\",\"kind\":\"http\",\"hosts\":[\"api.stripe.com\"],\"profile\":\"stripe/v1\",\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.sk}}\"}},"
+	"{\"name\":\"st\",\"kind\":\"http\",\"hosts\":[\"api.stripe.com\"],\"profile\":\"stripe/v1\",\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.sk}}\"},"
+	"\"events\":{\"endpoint\":\"http://127.0.0.1:3000/h\",\"scheme\":\"stripe\",\"secret\":\"{{secret.hook}}\"}},"
 	"{\"name\":\"ai\",\"kind\":\"http\",\"hosts\":[\"api.openai.com\"],\"profile\":\"openai/chat\",\"auth\":{\"scheme\":\"bearer\",\"accept\":\"{{secret.llm}}\"}}],"
-	"\"workflow\":{\"command\":[\"x\"]},\"checks\":[{\"id\":\"e\",\"kind\":\"exit\",\"code\":0}]}";
+	"\"workflow\":{\"command\":[\"x\"],\"trigger\":[{\"id\":\"ask\",\"http\":{\"url\":\"http://127.0.0.1:3000/\","
+	"\"headers\":{\"authorization\":\"Bearer {{secret.pay}}\"}}}],\"ends\":{\"triggers\":true}},"
+	"\"checks\":[{\"id\":\"e\",\"kind\":\"calls\",\"service\":\"trigger\"}]}";
 
 static const char *
 variable(const struct cred *c, const char *name)
@@ -63,6 +66,8 @@ test_values(const struct cred *c, const struct cred *again)
 	ok(strncmp(v, "sk_test_", 8) == 0 && strlen(v) == 32, "the shape of a service's profile");
 	v = secret(c, "llm")->value;
 	ok(strncmp(v, "sk-test-", 8) == 0 && strlen(v) == 40, "and of a kind of it");
+	v = secret(c, "hook")->value;
+	ok(strncmp(v, "whsec_", 6) == 0 && strlen(v) == 38, "what signs webhooks");
 	ok(strcmp(secret(c, "pay")->value, secret(again, "pay")->value) != 0, "another run has another value");
 	ok(strncmp(c->secrets[0].fingerprint, "sha256:", 7) == 0 && strlen(c->secrets[0].fingerprint) == 23,
 	   "fingerprint");
@@ -100,6 +105,14 @@ test_twins(const struct cred *c)
 	ok(strstr(c->twins_json, "\"seed\":9007199254740991,\"start_ms\":1764000000123}") != NULL, "numbers are exact");
 	ok(strstr(c->twins_json, "\"v\":0.30000000000000004,\"s\":\"{{secret.pay}}\"") != NULL,
 	   "state is not expanded by the host");
+	s = cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "services"), 1), "events");
+	is_str(cJSON_GetObjectItem(s, "secret")->valuestring, secret(c, "hook")->value, "the secret of webhooks");
+	s = cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(doc, "workflow"), "trigger"), 0);
+	snprintf(want, sizeof(want), "Bearer %s", secret(c, "pay")->value);
+	is_str(cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetObjectItem(s, "http"), "headers"), "authorization")
+		       ->valuestring,
+	       want, "a trigger's header has it");
+	ok(strstr(c->twins_json, "\"ends\":{\"triggers\":true}") != NULL, "and when the workflow ends");
 	cJSON_Delete(doc);
 }
 

@@ -569,6 +569,8 @@ test_workflow(void)
 		"no service \"nobody\"", "state.");
 	refused(WORKFLOW("\"ends\":{\"when\":\"len(state.pay.nothing) > 0\"}"), -EPROTO, 8, "/workflow/ends/when",
 		"no collection \"nothing\"", "");
+	refused(WORKFLOW("\"ends\":{\"when\":\"len(state.pay) > 0\"}"), -EPROTO, 8, "/workflow/ends/when",
+		"state of a service alone", "state.SERVICE.COLLECTION");
 	refused(WORKFLOW("\"ends\":{\"when\":\"request.method == 'GET'\"}"), -EPROTO, 8, "/workflow/ends/when",
 		"no request is current", "state.SERVICE");
 	refused(WORKFLOW("\"trigger\":[{\"id\":\"a\"}]"), -EPROTO, 8, "/workflow/trigger/0", "one of \"http\"", "url");
