@@ -76,4 +76,15 @@ change "$alone flow.ends = { exit: true }; flow.trigger.push({ id: 'bye', signal
 is_run passed 0 "a signal that ends it is judged like its own end"
 change "$alone shop.routes[0].emit = []; flow.trigger = []; flow.ends = { when: 'len(state.shop.orders) == 0' }; w.checks[0].count = 0; w.checks.push({ id: 'n', kind: 'calls', service: 'shop', at_least: 1 })"
 is_run failed 1 "a condition that holds at once ends it at once"
+change "$alone w.faults = [
+	{ id: 'hook-twice', class: 'duplicate-write', on: { service: 'shop', event: 'order.paid' }, call: { nth: 1 }, phase: 'redeliver', how: { times: 2, spacing: 'during' } },
+	{ id: 'asked-twice', class: 'duplicate-write', on: { service: 'trigger', route: 'buy' }, phase: 'redeliver', how: { times: 2, spacing: 'after' } }]"
+is_run passed 0 "a webhook and a trigger that come twice"
+is "$(json "$receipt" 'r.faults.map(f => [f.id, f.fired])')" '[["hook-twice",true],["asked-twice",true]]' "both faults fired"
+is "$(json "$receipt" 'r.operations.filter(o => o.route == "order.paid" && o.event.attempt == 1).map(o => [o.event.copy, o.fault && o.fault.id]).sort()')" \
+	'[[1,null],[2,"hook-twice"]]' "the second delivery names its fault"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+change "$alone w.faults = [{ id: 'never', class: 'duplicate-write', on: { service: 'shop', event: 'order.paid' }, call: { nth: 9 }, phase: 'redeliver', how: { times: 2, spacing: 'after' } }]"
+is_run failed 1 "one that never comes twice"
+is "$(failed_checks)" faults-fired "fails the run"
 done_testing
