@@ -42,7 +42,7 @@ struct answer {
 	const char *view;            /* "applied", "rejected" or "not-reached" */
 	/* Owned: what the service tells of it, in order; events.c. */
 	struct emitted *emitted;
-	bool tells_error;            /* the client was told of an error, whatever the status: Slack says so with 200 */
+	bool tells_error; /* the client was told of an error, whatever the status: Slack says so with 200 */
 	const struct service *service; /* its profile words errors; NULL: generic */
 	const char *idempotency; /* "first", "replay", "in-flight", "mismatch", "expired"; NULL: keys do not count */
 	struct idempotency_key *key; /* reserved by this call, to be released when the reply has left; or NULL */
@@ -51,13 +51,13 @@ struct answer {
 		bool counted;
 		double now, ends;
 		uint64_t used;
-	} rate;                        /* what the service's rate limit says of this call */
-	struct draw_call call;         /* which call it is, for what is drawn from the seed; known once something was */
-	uint64_t t_ms;                 /* of the run; set by the caller, for faults that last */
-	uint64_t copy;                 /* of a request that a fault brings once more, from 1; set by the caller; 0: the call itself */
-	struct fault_verdict faults;   /* what the call met on its way */
-	size_t sent;                   /* bytes of the reply that were to leave, when faults.hit */
-	char request_id[33];           /* 32 hex digits; what the profile makes of it is in a header */
+	} rate;                /* what the service's rate limit says of this call */
+	struct draw_call call; /* which call it is, for what is drawn from the seed; known once something was */
+	uint64_t t_ms;         /* of the run; set by the caller, for faults that last */
+	uint64_t copy; /* of a request that a fault brings once more, from 1; set by the caller; 0: the call itself */
+	struct fault_verdict faults; /* what the call met on its way */
+	size_t sent;                 /* bytes of the reply that were to leave, when faults.hit */
+	char request_id[33];         /* 32 hex digits; what the profile makes of it is in a header */
 };
 void answer_init(struct answer *a) __attribute__((nonnull));
 void answer_wipe(struct answer *a) __attribute__((nonnull));
@@ -83,8 +83,8 @@ bool credential_is_accepted(const struct service *s, const struct request *q) __
 
 /* answer_fault.c.  Before the effect: *go false, the answer stands.  After it, if the service did what was asked.  Last, once
  * all headers are there.  0; -ENOMEM, -E2BIG. */
-int fault_before(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a, bool *go)
-	__attribute__((warn_unused_result, nonnull));
+int fault_before(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a,
+		 bool *go) __attribute__((warn_unused_result, nonnull));
 int fault_after(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a)
 	__attribute__((warn_unused_result, nonnull));
 void fault_shape(const struct world *w, struct answer *a) __attribute__((nonnull));

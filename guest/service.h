@@ -149,7 +149,7 @@ struct service {
 	struct llm *llm; /* in the world's arena; NULL: of kind http */
 	struct route *routes;
 	size_t routes_len;
-	struct draws draws; /* which calls drew something */
+	struct draws draws;               /* which calls drew something */
 	const struct events_spec *events; /* NULL: it sends none */
 	bool events_proved;               /* its endpoint answered the challenge */
 };

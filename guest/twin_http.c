@@ -23,7 +23,7 @@ struct http_waiting {
 	struct op *op;
 	uint64_t end; /* out_end right after its reply */
 	enum op_told told;
-	uint64_t again; /* what waits for it, or 0 */
+	uint64_t again;              /* what waits for it, or 0 */
 	struct idempotency_key *key; /* in use until then; or NULL */
 };
 
@@ -369,9 +369,7 @@ http_record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 		free(w);
 		return;
 	}
-	*w = (struct http_waiting){
-		.op = op, .end = c->out_end, .told = http_told(a), .key = a->key
-	};
+	*w = (struct http_waiting){ .op = op, .end = c->out_end, .told = http_told(a), .key = a->key };
 	if (c->waiting_last != NULL)
 		c->waiting_last->next = w;
 	else

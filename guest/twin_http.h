@@ -33,12 +33,12 @@ struct http_core {
 	struct events *events;
 	/* Requests so far that changed a state. */
 	uint64_t changes;
-	uint64_t t_ms;   /* since the configuration came; the caller keeps it up to date */
-	uint64_t conns;  /* connections so far: the next one's number */
-	size_t memory;   /* of bodies and replies, bytes */
-	int failed;      /* the run cannot go on: -ENOMEM, -E2BIG; sticks */
-	uint64_t date_s; /* private: the second that date is of */
-	char date[40];   /* private */
+	uint64_t t_ms;            /* since the configuration came; the caller keeps it up to date */
+	uint64_t conns;           /* connections so far: the next one's number */
+	size_t memory;            /* of bodies and replies, bytes */
+	int failed;               /* the run cannot go on: -ENOMEM, -E2BIG; sticks */
+	uint64_t date_s;          /* private: the second that date is of */
+	char date[40];            /* private */
 	struct http_again *again; /* private: requests that a fault brings once more, HTTP_AGAIN_MAX at most */
 	size_t again_len;
 };

@@ -62,10 +62,10 @@ struct check_facts {
 	const char *unmatched_text;          /* what was asked, the nearest route and the difference; NULL or "" none */
 	uint64_t names_refused;              /* queries of the workflow that the DNS stub refused */
 	const char *first_name, *first_type; /* of those; NULL none */
-	uint64_t faults, faults_fired; /* declared by the world; of those, at least once */
-	uint64_t faults_idle;          /* that did not and need not */
-	uint64_t faults_silent;        /* that did not and should have */
-	const char *first_silent;      /* of those; NULL none */
+	uint64_t faults, faults_fired;       /* declared by the world; of those, at least once */
+	uint64_t faults_idle;                /* that did not and need not */
+	uint64_t faults_silent;              /* that did not and should have */
+	const char *first_silent;            /* of those; NULL none */
 	bool twins_done;                     /* every final state came */
 	size_t triggers, triggers_answered;  /* of the world */
 	const char *trigger_left;            /* the first one without an answer; NULL none */

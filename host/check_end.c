@@ -296,8 +296,8 @@ faults_fired(const struct check_facts *f, struct check_result *r)
 	if (f->faults == 0)
 		return check_actual(r, "none is declared");
 	if (!r->held)
-		return check_actual(r, "%" PRIu64 " of %" PRIu64 " did not fire; first: %s", f->faults_silent, f->faults,
-				    f->first_silent ? f->first_silent : "?");
+		return check_actual(r, "%" PRIu64 " of %" PRIu64 " did not fire; first: %s", f->faults_silent,
+				    f->faults, f->first_silent ? f->first_silent : "?");
 	if (f->faults_idle)
 		return check_actual(r, "%" PRIu64 " of %" PRIu64 " fired; the others need not (must_fire: false)",
 				    f->faults_fired, f->faults);

@@ -60,7 +60,7 @@ struct world {
 	const struct cJSON *command;                 /* workflow.command: array of strings, at least one */
 	const char *cwd, *stdin_text, *node;         /* or NULL */
 	const struct cJSON *ready, *triggers, *ends; /* of workflow: object, array, object; or NULL */
-	const struct cJSON *faults; /* array, or NULL */
+	const struct cJSON *faults;                  /* array, or NULL */
 	size_t checks_len;
 	struct world_check *checks; /* owned array */
 };
