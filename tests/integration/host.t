@@ -85,6 +85,25 @@ has "$(latest)" '"seed": 7' "the receipt has the seed"
 has "$(latest)" '"run_ms": 3000' "and the time"
 has "$(latest)" '"reproduce": "agenttwin-host run --reproduce ' "and how to do it again"
 
+run ok --repeat 3
+is "$status" 0 "three runs that pass"
+has err "reproduced: 3 runs with the fingerprint" "and are alike"
+[ ! -s out ]; ok $? "standard output is empty"
+run refund-twice --repeat 2 --json -q
+is "$status" 1 "two runs that fail"
+has out '"agenttwin": "series/1"' "a summary as JSON"
+has err "reproduced: 2 runs" "they are alike all the same"
+run start-fails --seeds 1..3
+is "$status" 4 "a sweep of errors"
+has err "  error      3 runs: seeds 1-3" "goes on to its end"
+run opening-unproved --seeds 1..3
+is "$status" 3 "a boundary that fails"
+has err "refund-once: 1 of 3 runs" "ends it"
+run hang --timeout 1s --repeat 2
+is "$status" 5 "runs that time out"
+has err "  timeout    2 runs" "are told"
+grep -q "reproduced" err; is "$?" 1 "and not compared"
+
 run hang --timeout 1s -q
 is "$status" 5 "a guest that does not end the workflow in time"
 has "$(latest)" '"status": "timeout"' "the receipt says timeout"
