@@ -322,7 +322,9 @@ serve(struct world *w, struct service *s, struct request *q, struct eval *e, str
 		return 0;
 	}
 	if (a->route == NULL) {
-		no_route(s, q, a);
+		/* a body that nobody can read fits no route that wants one: the real service would say what is wrong with it */
+		if (s->llm != NULL || a->nearest == NULL || !route_is_at(a->nearest, q) || is_body_valid(q, a))
+			no_route(s, q, a);
 		return 0;
 	}
 	if (!rate_take(s, e->now, a) || !is_body_valid(q, a))

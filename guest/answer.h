@@ -76,6 +76,8 @@ int answer_request(struct world *w, struct service *s, struct request *q, double
 struct eval;
 int route_find(struct service *s, struct request *q, struct eval *e, struct answer *a)
 	__attribute__((warn_unused_result, nonnull));
+/* Method and path are those of the route, whatever else it wants. */
+bool route_is_at(const struct route *route, const struct request *q) __attribute__((nonnull));
 /* The verb of a matched resource route (never ROUTE_RESOURCE). */
 int route_verb_of(const struct route *route, const struct request *q) __attribute__((nonnull));
 bool host_is_of(const struct service *s, const char *host) __attribute__((nonnull));

@@ -170,6 +170,13 @@ describe(const struct route *route, const struct request *q, char *out, size_t s
 		snprintf(out, size, "the guard does not hold: %.200s", route->when_text);
 }
 
+/* see answer.h */
+bool
+route_is_at(const struct route *route, const struct request *q)
+{
+	return first_difference(route, q) == SIZE_MAX && is_method(route, q);
+}
+
 /* How near a route is that did not match, in the order in which it is compared: a segment, then the method, then what it
  * wants besides, then the guard. */
 static size_t
@@ -214,8 +221,7 @@ route_find(struct service *s, struct request *q, struct eval *e, struct answer *
 	for (size_t i = 0; i < s->routes_len; i++) {
 		const struct route *route = &s->routes[i];
 
-		if (route->segments_len != q->segments_len || !is_method(route, q) ||
-		    first_difference(route, q) != SIZE_MAX ||
+		if (route->segments_len != q->segments_len || !route_is_at(route, q) ||
 		    !conditions_hold(route->conditions, route->conditions_len, q, &digest))
 			continue;
 		if ((r = put_params(route, q)) < 0)

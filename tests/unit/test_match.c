@@ -106,6 +106,11 @@ test_json(void)
 	differs("\"body\":{\"json\":{}}", "", JSON, "[1,2]", "the body differs, the route wants {}");
 	differs("\"body\":{\"json\":{\"a\":\"*\"}}", "", FORM, "a=1", "there is no JSON body");
 	fits("\"body\":{\"json\":{\"a\":{\"not\":\"*\"}}}", "", JSON, "[]", 404);
+	fits("\"body\":{\"json\":{\"a\":\"*\"}}", "", JSON, "{\"a\":", 400);
+	ok(has("the body is not valid JSON") && says("\"unmatched\":false"),
+	   "what cannot be read is the caller's mistake");
+	fits("\"body\":{\"json\":{\"a\":\"*\"}}", "", "", "{\"a\":", 404);
+	is_int(ask("POST", "/y", JSON, "{\"a\":"), 404, "but no route is none");
 }
 
 static void
