@@ -64,13 +64,6 @@ relay_started(struct relay *r)
 	r->started_wanted = r->driven;
 }
 
-void
-relay_output(struct relay *r, const uint8_t *data, size_t len)
-{
-	r->output = data;
-	r->output_len = len;
-}
-
 bool
 relay_wants_write(const struct relay *r)
 {
@@ -142,6 +135,14 @@ send_due(struct relay *r)
 		}
 	}
 	return n < 0 ? n : 0;
+}
+
+void
+relay_output(struct relay *r, const uint8_t *data, size_t len)
+{
+	r->output = data;
+	r->output_len = len;
+	(void)send_due(r); /* twins that are gone are noticed by the pump */
 }
 
 /* The twins' own last words, made printable. */

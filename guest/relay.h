@@ -43,7 +43,7 @@ int relay_take(struct relay *r, struct outbox *o, const uint8_t *packet, size_t 
 bool relay_wants_write(const struct relay *r) __attribute__((nonnull));
 /* The workflow runs: tell the twins. */
 void relay_started(struct relay *r) __attribute__((nonnull));
-/* Bytes of its stdout for the twins; data stays where it is until output_len is 0. */
+/* Bytes of its stdout for the twins, as far as they go at once; data stays where it is until output_len is 0. */
 void relay_output(struct relay *r, const uint8_t *data, size_t len) __attribute__((nonnull));
 /* The workflow is dead: ask for the final state. */
 void relay_finish(struct relay *r) __attribute__((nonnull));
