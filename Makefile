@@ -69,7 +69,7 @@ host_room = $(patsubst %.c,$(O)/host/%.o,$(call src,$1))
 san_room = $(patsubst %.c,$(O)/san/%.o,$(call src,$1))
 
 all: $(O)/agenttwin-guest $(O)/agenttwin-host
-.PHONY: all demo test tests test-long check fuzz fuzz-long compat bench escape install uninstall clean format force
+.PHONY: all bench-http demo examples test tests test-long check fuzz fuzz-long compat bench escape install uninstall clean format force
 
 $(D)/info.txt: .ci/fetch-deps
 	$(call say,DEPS,libmnl libnftnl cJSON)
@@ -240,13 +240,14 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A)
 
-# The packages of the npm example, from its lock file, without install scripts; never committed.
-NPM_AGENT = templates/worlds/npm-agent
-$(O)/npm-agent.stamp: $(NPM_AGENT)/package.json $(NPM_AGENT)/package-lock.json
-	$(call say,NPM,$(NPM_AGENT))
+# The packages of an example world, from its lock file, without install scripts; never committed.
+$(O)/%.npm.stamp: templates/worlds/%/package.json templates/worlds/%/package-lock.json
+	$(call say,NPM,templates/worlds/$*)
 	$(Q)mkdir -p $(@D)
-	$(Q)cd $(NPM_AGENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)cd templates/worlds/$* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	$(Q)touch $@
+EXAMPLES = $(patsubst templates/worlds/%/package-lock.json,$(O)/%.npm.stamp,$(wildcard templates/worlds/*/package-lock.json))
+examples: $(EXAMPLES)
 
 # The packages of the compatibility table, likewise.
 COMPAT = tests/compat/packages
@@ -296,7 +297,17 @@ compat:
 	$(Q)bash tests/compat/run.sh
 bench:
 	+$(Q)$(sub_make) all $(O)/tests/fwbench $(O)/tests/rows $(O)/tests/twinbench
-	$(Q)for script in tests/bench/*.sh; do [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
+	$(Q)for script in tests/bench/*.sh; do [ $$script != tests/bench/http.sh ] || continue; [ -e "$$script" ] || continue; echo "== $$script"; if [ -x "$$script" ]; then "$$script"; else sh "$$script"; fi || exit 1; done
+# Our HTTP twin against its peers of npm and a bare responder; about three minutes.
+$(O)/peers.stamp: tests/bench/peers/package.json tests/bench/peers/package-lock.json
+	$(call say,NPM,tests/bench/peers)
+	$(Q)mkdir -p $(@D)
+	$(Q)cd tests/bench/peers && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)touch $@
+bench-http:
+	$(Q)sh .ci/packages bench
+	+$(Q)$(sub_make) all $(O)/tests/twinbench $(O)/peers.stamp
+	$(Q)tests/bench/http.sh
 demo:
 	$(Q)sh .ci/packages demo
 	+$(Q)$(sub_make) all

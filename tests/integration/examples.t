@@ -12,7 +12,7 @@ for folder in templates/worlds/*/; do
 	name=$(basename "$folder")
 	# Some need packages: their folders say so, and `make` installs them.
 	if [ -e "$folder/package-lock.json" ] && [ ! -d "$folder/node_modules" ] &&
-		! make --no-print-directory "O=$O_relative" "$O_relative/$name.stamp" >"$tmp/make" 2>&1; then
+		! make --no-print-directory "O=$O_relative" "$O_relative/$name.npm.stamp" >"$tmp/make" 2>&1; then
 		skip "$name" "its packages are not installed: $(tail -n 1 "$tmp/make")"
 		continue
 	fi

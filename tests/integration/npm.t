@@ -6,7 +6,7 @@
 need_namespace
 folder=templates/worlds/npm-agent
 command -v npm >/dev/null || skip_all "npm is not installed"
-make --no-print-directory "O=$O_relative" "$O_relative/npm-agent.stamp" >"$tmp/npm" 2>&1 || {
+make --no-print-directory "O=$O_relative" "$O_relative/npm-agent.npm.stamp" >"$tmp/npm" 2>&1 || {
 	diag "$(tail -n 5 "$tmp/npm")"
 	skip_all "npm could not install the packages (is a registry reachable?)"
 }
