@@ -19,6 +19,7 @@
 #include "guest/tls.h"
 #include "guest/twin_client.h"
 #include "guest/twin_dns.h"
+#include "guest/twin_doors.h"
 #include "guest/twin_http.h"
 #include "guest/twin_records.h"
 #include "proto/cursor.h"
@@ -37,6 +38,7 @@ struct twin {
 	struct twin_dns dns;
 	struct tls tls;
 	struct drive drive;
+	struct doors doors;
 	struct client **clients; /* HTTP_CONNECTIONS_MAX of them, the first clients_len in use */
 	size_t clients_len;
 	struct pollfd *polls; /* records, DNS, listeners, clients, the twins' own calls */
@@ -158,6 +160,7 @@ finish(struct twin *t)
 
 	while (t->clients_len > 0)
 		drop_client(t, t->clients_len - 1);
+	doors_tick(&t->doors, &t->core, t->start->listeners);
 	http_again(&t->core, true); /* what was sent twice arrives twice, however late */
 	if (t->core.failed != 0)
 		return t->core.failed;
@@ -218,7 +221,7 @@ prepare(struct twin *t, bool records_full)
 				       .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
 	t->polls[1] = (struct pollfd){ .fd = clients_must_wait(&t->core) ? -1 : t->dns.fd, .events = POLLIN };
 	for (size_t i = 0; i < listeners; i++)
-		t->polls[n++] = (struct pollfd){ .fd = open ? t->start->listeners[i] : -1, .events = POLLIN };
+		t->polls[n++] = (struct pollfd){ .fd = open && !t->doors.refused[i] ? t->start->listeners[i] : -1, .events = POLLIN };
 	for (size_t i = 0; i < t->clients_len; i++) {
 		short events = client_events(t->clients[i]);
 
@@ -234,7 +237,7 @@ static int
 patience(const struct twin *t, bool feeding)
 {
 	int most = t->finish_ms != 0 ? 10 : t->clients_len > 0 ? 250 : -1;
-	uint64_t due = http_again_due(&t->core);
+	uint64_t due = doors_wait(&t->core) ? t->core.t_ms + DOORS_MS : http_again_due(&t->core);
 
 	for (size_t i = 0; i < t->clients_len; i++)
 		if (client_due(t->clients[i]) < due)
@@ -294,6 +297,7 @@ serve(struct twin *t)
 				return -ENOMEM;
 		}
 		http_again(&t->core, false);
+		doors_tick(&t->doors, &t->core, t->start->listeners);
 		if (t->core.failed != 0)
 			return t->core.failed;
 		r = records_pump(&t->records, &t->core.ops);
@@ -389,6 +393,10 @@ run(struct twin *t, char *error, size_t size)
 	r = secure(t);
 	if (r == 0)
 		r = send_states(t, 1);
+	if (r == 0) {
+		doors_tick(&t->doors, &t->core, t->start->listeners); /* before anybody can come */
+		r = t->core.failed;
+	}
 	if (r == 0)
 		r = records_send(&t->records, RECORD_SERVING, NULL, 0);
 	if (r == 0)

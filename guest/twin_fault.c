@@ -123,6 +123,27 @@ meet_early(struct http_conn *c, enum fault_phase phase, const char *key, size_t 
 
 /* see twin_http.h */
 void
+http_fault_dropped(struct http_core *core, const struct fault *f)
+{
+	struct http_conn c;
+	struct answer a;
+
+	if (ops_is_full(&core->ops)) {
+		core->ops.refused++;
+		return;
+	}
+	http_init(&c, core, &core->world->services[f->service->index]);
+	answer_init(&a);
+	a.view = "not-reached";
+	a.status = 0;
+	a.faults.hit = f;
+	http_record(&c, &a, true, false);
+	answer_wipe(&a);
+	http_wipe(&c);
+}
+
+/* see twin_http.h */
+void
 http_begin(struct http_conn *c)
 {
 	if (meet_early(c, FAULT_CONNECT, "connect", 7))

@@ -16,6 +16,7 @@
 #include "guest/request.h"
 
 struct events;
+struct fault;
 struct service;
 struct world;
 struct http_again;
@@ -101,6 +102,8 @@ void http_refused(struct http_conn *c, const char *problem) __attribute__((nonnu
 enum http_end http_end(const struct http_conn *c) __attribute__((nonnull));
 /* Right after http_init: what a fault does to the connection itself. */
 void http_begin(struct http_conn *c) __attribute__((nonnull));
+/* A connection was kept out by a fault: an operation says so. */
+void http_fault_dropped(struct http_core *core, const struct fault *f) __attribute__((nonnull));
 /* As time passes (core->t_ms): more of a slow reply may leave. */
 void http_tick(struct http_conn *c) __attribute__((nonnull));
 /* When that is, or UINT64_MAX; then the connection is not idle, and not at its end. */

@@ -597,6 +597,9 @@ check_closed(struct wr *c, const struct fault *f)
 	if (member(f->lasts, "calls"))
 		return fail_at(c, "lasts", "calls", "write \"ms\", \"until\" or \"to the end\"",
 			       "nobody counts connections that are not let in");
+	if (f->end == REFUSE && !cJSON_IsString(f->lasts))
+		return fail_at(c, "lasts", NULL, "write \"to the end\", or use \"end\": \"drop\"",
+			       "a port that is closed to refuse connections stays closed");
 	if (f->end == REFUSE && f->must_fire)
 		return fail_at(c, "how", "end", "add \"must_fire\": false, and a check of what the workflow did",
 			       "the kernel refuses connections by itself: whether one was is not seen");

@@ -77,7 +77,7 @@ good(void)
 		", \"phase\": \"connect\", \"how\": { \"end\": \"drop\" }, \"lasts\": { \"until\": \"count(state.rows, 'a', 1) > 0\" }"));
 	accepted(WIDE(
 		"blackhole",
-		", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": { \"ms\": 500 }, \"must_fire\": false"));
+		", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": \"to the end\", \"must_fire\": false"));
 	accepted(FAULT("server-error", ""));
 	accepted(FAULT("server-error", ", \"how\": { \"status\": 429, \"code\": \"rate_limit\", \"retry_after\": 1 }"));
 	accepted(FAULT("server-error", ", \"phase\": \"after-effect\", \"how\": { \"body\": \"garble\" }"));
@@ -141,7 +141,7 @@ contradictions(void)
 		"not known yet", "");
 	refused(FAULT("blackhole", ", \"lasts\": \"for ever\""), "/faults/0/lasts", "no length", "to the end");
 	refused(WIDE("blackhole",
-		     ", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": { \"ms\": 5 }"),
+		     ", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": \"to the end\""),
 		"/faults/0/how/end", "not seen", "must_fire");
 	refused(WIDE("blackhole",
 		     ", \"phase\": \"connect\", \"how\": { \"end\": \"drop\" }, \"lasts\": { \"calls\": 5 }"),

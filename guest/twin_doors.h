@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * twin_doors.h - faults that keep connections out: refused (the port is closed) or dropped (its packets are).  No call opens or
+ * ends such a fault, so it is looked at as time passes. */
+#ifndef GUEST_TWIN_DOORS_H
+#define GUEST_TWIN_DOORS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guest/fault.h"
+#include "proto/limits.h"
+
+struct http_core;
+
+#define DOORS_MS 20 /* how often they are looked at while there is such a fault */
+
+struct doors {
+	bool refused[PLAN_SERVICES_MAX]; /* for good: what is closed stays closed */
+	bool dropped[PLAN_SERVICES_MAX];
+	uint32_t drops[FAULTS_MAX]; /* the listener's count when the fault began */
+	bool seen[FAULTS_MAX];      /* a packet met it, and an operation says so */
+};
+/* The world has such a fault that is not over. */
+bool doors_wait(const struct http_core *core) __attribute__((nonnull));
+/* Opens and closes; listeners by service.  A failure is core->failed. */
+void doors_tick(struct doors *d, struct http_core *core, const int *listeners) __attribute__((nonnull));
+
+#endif
