@@ -89,6 +89,8 @@ is "$(json "$receipt" 'r.faults.map(f => f.id + ":" + f.armed + f.fired).filter(
 	"all fired, and a refusal is not claimed"
 is "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" "18 of 19 fired; the others need not (must_fire: false)" \
 	"faults-fired says so"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+ok "and so is the world" python3 tests/lib/schema.py docs/schema/world.schema.json "$tmp/w/world.json"
 one=$(json "$receipt" r.run.fingerprint)
 run_world "$tmp/w" --runtime local --timeout 60s
 is "$(json "$receipt" r.run.fingerprint)" "$one" "once more: the same fingerprint"
