@@ -85,15 +85,20 @@ text_is(const cJSON *def, const char *name, const char *value)
 	return !want || (value && strcmp(want, value) == 0);
 }
 
-/* A check is about what the workflow asked, unless it names what the twins sent: the service "trigger", a webhook's event. */
+/* A check is about what the workflow asked, unless it names what the twins sent: the service "trigger", a webhook's event.  Of
+ * that only counts what reached the workflow: a webhook that was never sent was not delivered. */
 static bool
 is_meant(const cJSON *def, const cJSON *op)
 {
-	const char *kind = json_get_text(op, "kind"), *service = json_get_text(op, "service");
+	const char *kind = json_get_text(op, "kind"), *service = json_get_text(op, "service"),
+		   *view = json_get_text(json_get(op, "views"), "service");
+	bool webhook = kind && strcmp(kind, "webhook") == 0, trigger = service && strcmp(service, "trigger") == 0;
 
-	if (kind && strcmp(kind, "webhook") == 0)
+	if ((webhook || trigger) && view && strcmp(view, "not-reached") == 0)
+		return false;
+	if (webhook)
 		return json_get_text(def, "route") != NULL;
-	return !service || strcmp(service, "trigger") != 0 || json_get_text(def, "service") != NULL;
+	return !trigger || json_get_text(def, "service") != NULL;
 }
 
 /* What the service answered, or the workflow for a trigger and a webhook. */

@@ -170,6 +170,9 @@ sent(void)
 {
 	static const char hook[] = "{\"service\":\"p\",\"kind\":\"webhook\",\"route\":\"paid\",\"key\":\"evt_1\","
 				   "\"request\":{\"method\":\"POST\",\"target\":\"/h\"}}";
+	static const char lost[] =
+		"{\"service\":\"p\",\"kind\":\"webhook\",\"route\":\"paid\",\"key\":\"evt_1\","
+		"\"request\":{\"method\":\"POST\",\"target\":\"/h\"},\"views\":{\"service\":\"not-reached\"}}";
 	static const char trigger[] = "{\"service\":\"trigger\",\"kind\":\"http\",\"route\":\"ask\",\"key\":null,"
 				      "\"request\":{\"method\":\"POST\",\"target\":\"/a\"}}";
 
@@ -179,6 +182,9 @@ sent(void)
 	ok(holds(CHECK_CALLS, "{\"service\":\"p\",\"route\":\"paid\",\"exactly\":1}", NULL, 1,
 		 (const char *[]){ hook, NULL }),
 	   "but by its event");
+	ok(holds(CHECK_CALLS, "{\"service\":\"p\",\"route\":\"paid\",\"exactly\":0}", NULL, 1,
+		 (const char *[]){ lost, NULL }),
+	   "one that did not reach the workflow is none");
 	ok(holds(CHECK_CALLS, "{\"exactly\":0}", NULL, 1, (const char *[]){ trigger, NULL }),
 	   "a trigger is no call of the workflow");
 	ok(holds(CHECK_CALLS, "{\"service\":\"trigger\",\"exactly\":1}", NULL, 1, (const char *[]){ trigger, NULL }),
