@@ -420,7 +420,7 @@ record(struct events *v, const struct delivery *d, const struct call *call, bool
 		put_event(d, &event);
 		end.event = buf_terminate(&event);
 	}
-	if (d->copy > 0) {
+	if (d->copy > 0 && call != NULL && call->end != CALL_REFUSED) { /* else it did not come twice */
 		put_fault(d, &fault);
 		end.fault = buf_terminate(&fault);
 	}

@@ -126,6 +126,13 @@ for (const [name, [answer, problem]] of Object.entries(raw)) {
   ok(op?.problem === problem && op.views.client === 'told-nothing' && op.views.service === 'unknown' && op.reply === null && r.status === 0, `${name}: ${problem}`, r.lines)
   server.close()
 }
+{ // a second delivery that the end of the run keeps back has not come
+  const { seen, server, port } = await consume(0)
+  const r = await run({ services: [shop(port)], faults: again({ times: 2, spacing: 5000 }), workflow: { ends: { when: 'len(state.shop.rows) >= 1', settle_ms: 300 } } }, 'END', add)
+  const hooks = r.ops.filter(o => o.kind === 'webhook')
+  ok(seen.length === 1 && hooks.length === 2 && hooks.every(o => o.fault === null) && hooks[1].views.service === 'not-reached', 'a copy that was never sent is no fault that fired', hooks)
+  server.close()
+}
 { // ready by a line that comes in pieces, among other lines and one that is too long
   const r = await run({ services: [shop(1)], workflow: { ready: { line: 'up and running' }, trigger: [{ id: 'hup', signal: 'SIGHUP' }], ends: { triggers: true } } }, 'END',
     async (_, child) => {
