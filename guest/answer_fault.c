@@ -142,8 +142,8 @@ fault_shape(const struct world *w, struct answer *a)
 	}
 	if (f->body != FAULT_BODY_AS_IS)
 		a->tells_error = true; /* nobody can read an acknowledgement in that */
-	if (f->body == FAULT_BODY_HTML)
-		a->frames_len = 0;
+	if (f->body != FAULT_BODY_AS_IS)
+		a->frames_len = a->marks_len = 0;
 	if (f->phase == FAULT_MID_REPLY && f->end == FAULT_END_CLEAN) {
 		a->body.len = fault_cut(f, a, a->body.len);
 		while (a->frames_len > 1 && a->frames[a->frames_len - 2] >= a->body.len)
@@ -165,5 +165,13 @@ fault_cut(const struct fault *f, const struct answer *a, size_t len)
 	else if (f->inside != FAULT_INSIDE_BODY)
 		n = answer_cut(a, f->inside == FAULT_INSIDE_TEXT ? LLM_TEXT : LLM_ARGUMENTS, part,
 			       f->end == FAULT_END_CLEAN);
-	return n < len ? n : len > 0 ? len - 1 : 0;
+	n = n < len ? n : len > 0 ? len - 1 : 0;
+	if (f->end == FAULT_END_CLEAN && a->frames_len > 0) {
+		size_t whole = 0; /* a stream that ends in order ends between two frames */
+
+		for (size_t i = 0; i < a->frames_len && a->frames[i] <= n; i++)
+			whole = a->frames[i];
+		n = whole;
+	}
+	return n;
 }

@@ -96,7 +96,7 @@ answer_cut(const struct answer *a, enum llm_part part, double at, bool whole_fra
 		}
 		left -= len;
 	}
-	if (!whole_frames)
+	if (!whole_frames || a->frames_len == 0)
 		return cut;
 	/* the end of the last frame before that point: what follows of the text is missing, and no frame is broken */
 	left = 0;

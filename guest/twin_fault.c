@@ -55,15 +55,39 @@ http_told(const struct answer *a)
 	return a->status < 400 && !a->tells_error ? OP_TOLD_OK : OP_TOLD_ERROR;
 }
 
+/* Where byte n of the body stands among the chunks.  The end of a frame is behind the whole chunk. */
+static size_t
+chunk_offset(const struct answer *a, size_t n)
+{
+	size_t at = 0, from = 0;
+
+	for (size_t i = 0; i < a->frames_len && n > from; i++) {
+		size_t len = a->frames[i] - from;
+
+		if (len == 0)
+			continue;
+		for (size_t rest = len; rest > 0; rest >>= 4)
+			at++;
+		at += 2;
+		if (n < a->frames[i])
+			return at + n - from;
+		at += len + 2;
+		from = a->frames[i];
+	}
+	return at;
+}
+
 /* see twin_http.h */
 void
-http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body)
+http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body, bool chunked)
 {
 	const struct fault *f = a->faults.hit;
 	size_t len = c->out.len - body;
 
 	if (is_silent(f)) {
 		c->out.len = start;
+	} else if (is_cut(f) && chunked) {
+		c->out.len = body + chunk_offset(a, fault_cut(f, a, a->body.len));
 	} else if (is_cut(f)) {
 		c->out.len = len > 0 ? body + fault_cut(f, a, len) : start + (body - start) / 2;
 	} else if (f->is_slow) {

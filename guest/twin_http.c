@@ -310,11 +310,37 @@ date(struct http_core *core)
 	return core->date;
 }
 
+/* A stream leaves frame by frame, as chunks; whoever speaks HTTP/1.0, or gets a body that a fault has spoiled, gets it as one. */
+static bool
+is_chunked(const struct http_conn *c, const struct answer *a, bool head)
+{
+	const struct fault *f = a->faults.hit;
+
+	return a->frames_len > 0 && !head && c->parser.http_minor == 1 && (f == NULL || f->body == FAULT_BODY_AS_IS);
+}
+
+static void
+put_chunks(struct http_conn *c, const struct answer *a)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < a->frames_len; i++) {
+		if (a->frames[i] == from)
+			continue; /* an empty one would be the last */
+		buf_format(&c->out, "%zx\r\n", a->frames[i] - from);
+		buf_add(&c->out, a->body.at + from, a->frames[i] - from);
+		buf_text(&c->out, "\r\n");
+		from = a->frames[i];
+	}
+	buf_text(&c->out, "0\r\n\r\n");
+}
+
 static void
 put_reply(struct http_conn *c, struct answer *a, bool head)
 {
 	const struct fault *f = a->faults.hit;
 	size_t before, body, length = a->body.len;
+	bool chunked = is_chunked(c, a, head);
 
 	buf_cut(&c->out, c->out_at);
 	c->out_at = 0;
@@ -326,16 +352,21 @@ put_reply(struct http_conn *c, struct answer *a, bool head)
 			buf_text(&c->out, "Content-Type: application/json\r\n");
 		if (f != NULL && f->body == FAULT_BODY_WRONG_LENGTH)
 			length /= 2;
-		buf_format(&c->out, "Content-Length: %zu\r\n", length);
+		if (chunked)
+			buf_text(&c->out, "Transfer-Encoding: chunked\r\n");
+		else
+			buf_format(&c->out, "Content-Length: %zu\r\n", length);
 	}
 	/* the hint lets clients drop an idle connection before the twin does: no race between a request and a close */
 	buf_text(&c->out, c->keep_alive ? "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n"
 					: "Connection: close\r\n\r\n");
 	body = c->out.len;
-	if (!head && a->status != 204 && a->status != 304)
+	if (chunked)
+		put_chunks(c, a);
+	else if (!head && a->status != 204 && a->status != 304)
 		buf_add(&c->out, a->body.at, a->body.len);
 	if (f != NULL)
-		http_fault_reply(c, a, before, body);
+		http_fault_reply(c, a, before, body, chunked);
 	c->out_end += c->out.len - before;
 	count_memory(c);
 }

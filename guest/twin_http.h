@@ -114,8 +114,10 @@ uint64_t http_again_due(const struct http_core *core) __attribute__((nonnull)); 
 
 /* ---- between twin_http.c and twin_fault.c ---- */
 struct answer;
-/* A reply stands in c->out from start, its body from body: cuts it or slows it down as a->faults says. */
-void http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body) __attribute__((nonnull));
+/* A reply stands in c->out from start, its body from body, in chunks of one frame each if chunked: cuts it or slows it down as
+ * a->faults says. */
+void http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body, bool chunked)
+	__attribute__((nonnull));
 /* After the head of a request.  True: it is recorded, and the connection at its end. */
 bool http_fault_head(struct http_conn *c) __attribute__((nonnull));
 /* After a request was answered: takes it over if a fault brings it once more.  Its number for http_again_left; 0: none. */
