@@ -62,7 +62,7 @@ reading_check_keys(struct reading *g, const struct cJSON *object, const char *al
 		size_t len = strlen(c->string);
 		const char *hit = allowed;
 
-		while ((hit = strstr(hit, c->string)) != NULL &&
+		while (len > 0 && (hit = strstr(hit, c->string)) != NULL &&
 		       !((hit == allowed || hit[-1] == ' ') && (hit[len] == ' ' || hit[len] == '\0')))
 			hit++;
 		if (hit == NULL || len == 0)
