@@ -195,6 +195,8 @@ refusals(void)
 static void
 chat_frames(void)
 {
+	static const char old[] = "POST " CHAT " HTTP/1.0\r\nHost: s.internal\r\nContent-Length: 76\r\n\r\n"
+				  "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[" HI "]}";
 	char text[200];
 
 	start("openai", SCRIPT, "", "");
@@ -214,12 +216,7 @@ chat_frames(void)
 	is_int(say(CHAT, "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[" HI "]}"), 200, "without usage");
 	is_int(unchunk(), 14, "one frame less");
 	ok(strstr(plain.at, "\"usage\"") == NULL, "and none in the others");
-	ok(http_receive(
-		   &conn,
-		   "POST " CHAT " HTTP/1.0\r\nHost: s.internal\r\nContent-Length: 83\r\n\r\n"
-		   "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]      }",
-		   74 + 83) > 0,
-	   "HTTP/1.0");
+	ok(http_receive(&conn, old, strlen(old)) == strlen(old), "HTTP/1.0");
 	is_int(get(&conn), 200, "is answered");
 	ok(has("Content-Length: ") && strstr(reply.at, "chunked") == NULL && strncmp(body(), "data: {", 7) == 0,
 	   "without chunks");
