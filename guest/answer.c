@@ -374,6 +374,6 @@ answer_request(struct world *w, struct service *s, struct request *q, double now
 					      memcmp(a->body.at, "{\"ok\":false", 11) == 0);
 	profile_headers(s, q, a);
 	rate_headers(s, a);
-	fault_shape(w, a);
+	fault_shape(w, q, a);
 	return 0;
 }

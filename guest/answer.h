@@ -89,7 +89,7 @@ int fault_before(struct world *w, struct service *s, const struct request *q, st
 		 bool *go) __attribute__((warn_unused_result, nonnull));
 int fault_after(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a)
 	__attribute__((warn_unused_result, nonnull));
-void fault_shape(const struct world *w, struct answer *a) __attribute__((nonnull));
+void fault_shape(const struct world *w, const struct request *q, struct answer *a) __attribute__((nonnull));
 /* How many bytes of the body, of which len are there to leave, do so before a fault cuts it: never all of them. */
 size_t fault_cut(const struct fault *f, const struct answer *a, size_t len) __attribute__((nonnull));
 

@@ -118,17 +118,41 @@ garble(const struct world *w, const struct fault *f, struct answer *a)
 	}
 }
 
+static bool
+is_bodiless(const struct answer *a)
+{
+	return a->status == 204 || a->status == 304;
+}
+
+/* What a fault does can be seen by the client at all; if not, the call does not meet it. */
+static bool
+shows(const struct fault *f, const struct request *q, const struct answer *a)
+{
+	bool head = strcmp(q->method, "HEAD") == 0;
+
+	if (f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_WRONG_LENGTH)
+		return !head || f->phase == FAULT_BEFORE_EFFECT || f->status != 0;
+	if (f->phase == FAULT_MID_REPLY && f->end == FAULT_END_CLEAN)
+		return !head && !is_bodiless(a) && a->body.len > 0;
+	return true;
+}
+
 /* see answer.h */
 void
-fault_shape(const struct world *w, struct answer *a)
+fault_shape(const struct world *w, const struct request *q, struct answer *a)
 {
 	static const char page[] =
 		"<html>\r\n<head><title>%d</title></head>\r\n<body>\r\n<center><h1>%d</h1></center>\r\n"
 		"<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n";
 	const struct fault *f = a->faults.hit;
+	bool cleans = f != NULL && f->phase == FAULT_MID_REPLY && f->end == FAULT_END_CLEAN;
 
+	if (f != NULL && !shows(f, q, a))
+		f = a->faults.hit = NULL;
 	if (f == NULL)
 		return;
+	if ((f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_WRONG_LENGTH) && is_bodiless(a))
+		a->status = 200; /* a body can only be broken where there is one */
 	if (f->body == FAULT_BODY_HTML) {
 		buf_wipe(&a->headers);
 		buf_wipe(&a->body);
@@ -144,7 +168,10 @@ fault_shape(const struct world *w, struct answer *a)
 		a->tells_error = true; /* nobody can read an acknowledgement in that */
 	if (f->body != FAULT_BODY_AS_IS)
 		a->frames_len = a->marks_len = 0;
-	if (f->phase == FAULT_MID_REPLY && f->end == FAULT_END_CLEAN) {
+	if (f->body == FAULT_BODY_WRONG_LENGTH)
+		while (a->body.len < 2 && !a->body.failed)
+			buf_text(&a->body, " ");
+	if (cleans) {
 		a->body.len = fault_cut(f, a, a->body.len);
 		while (a->frames_len > 1 && a->frames[a->frames_len - 2] >= a->body.len)
 			a->frames_len--;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest/answer.h"
+#include "guest/events.h"
 #include "guest/service.h"
 #include "guest/twin_http.h"
 
@@ -116,7 +117,7 @@ meet_early(struct http_conn *c, enum fault_phase phase, const char *key, size_t 
 	struct world *w = c->core->world;
 	struct eval e = { .state = &c->service->state,
 			  .arena = &c->request.arena,
-			  .now = (double)(w->start_ms + c->core->t_ms),
+			  .now = twin_clock_now(&w->clock, c->core->t_ms),
 			  .seed = w->seed,
 			  .id = "" /* no effect is current */ };
 	struct fault_call call = {
@@ -257,7 +258,7 @@ bring(struct http_core *core, struct http_again *again)
 	answer_init(&a);
 	a.t_ms = core->t_ms;
 	a.copy = again->copy++;
-	r = answer_request(core->world, again->service, q, (double)(core->world->start_ms + core->t_ms), &a);
+	r = answer_request(core->world, again->service, q, twin_clock_call(&core->world->clock, core->t_ms), &a);
 	a.faults.hit = again->fault;
 	a.faults.drawn = again->drawn;
 	a.faults.draw = again->draw;
@@ -267,6 +268,9 @@ bring(struct http_core *core, struct http_again *again)
 		op_settle(op, OP_TOLD_NOTHING);
 	else
 		core->failed = r < 0 ? r : -ENOMEM;
+	core->changes += r == 0 && a.effects.len > 0;
+	if (r == 0 && core->events != NULL && strcmp(a.view, "applied") == 0)
+		events_take(core->events, again->service, &a);
 	idempotency_release(a.key);
 	answer_wipe(&a);
 }

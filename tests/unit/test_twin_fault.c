@@ -11,6 +11,7 @@ static const char service[] =
 	"{\"id\":\"add\",\"match\":{\"method\":\"POST\",\"path\":\"/rows\"},\"do\":[{\"create\":\"rows\",\"row\":{\"a\":\"{{request.body.a}}\"},\"as\":\"row\"}],"
 	"\"reply\":{\"status\":201,\"body\":\"{{row}}\"}},"
 	"{\"id\":\"no\",\"match\":{\"method\":\"POST\",\"path\":\"/no\"},\"do\":[{\"require\":\"false\",\"else\":{\"status\":402}}],\"reply\":{}},"
+	"{\"id\":\"drop\",\"match\":{\"method\":\"DELETE\",\"path\":\"/x\"},\"reply\":{\"status\":204}},"
 	"{\"id\":\"get\",\"match\":{\"method\":\"GET\",\"path\":\"/\"},\"reply\":{\"body\":\"0123456789\"}}]}],\"faults\":[";
 static bool loaded;
 
@@ -107,6 +108,12 @@ errors(void)
 	start(FAULT("server-error", "add", "\"phase\":\"after-effect\",\"how\":{\"body\":\"garble\"}"));
 	is_int(ask("POST", "/rows", "", "{\"a\":1}"), 201, "a garbled body");
 	ok((body()[0] & 0x80) != 0 && rows() == 1 && says("told-error"), "is no JSON");
+	start(FAULT("server-error", "drop", "\"phase\":\"after-effect\",\"how\":{\"body\":\"garble\"}"));
+	is_int(ask("DELETE", "/x", "", ""), 200, "where there was no body there is one now");
+	ok(body()[0] != '\0' && says("told-error"), "and it is noise");
+	start(FAULT("server-error", "drop", "\"phase\":\"mid-reply\",\"how\":{\"end\":\"clean\"}"));
+	is_int(ask("DELETE", "/x", "", ""), 204, "what has no body cannot be cut");
+	ok(says("\"fault\":null"), "and has not met the fault");
 	start(FAULT("server-error", "get", "\"how\":{\"status\":502,\"body\":\"html\"}"));
 	is_int(ask("GET", "/", "", ""), 502, "a page of HTML");
 	ok(has("Content-Type: text/html\r\n") && has("<html>") && !strstr(reply.at, "application/json"), "says so");
