@@ -406,6 +406,9 @@ run(struct twin *t, char *error, size_t size)
 			 LANG_VISIT_MAX);
 	else if (r == -ENOMEM)
 		snprintf(error, size, "out of memory");
+	else if (r < 0 && t->doors.failed != NULL)
+		snprintf(error, size, "fault %s cannot be had here: %s; write \"end\": \"stall\"", t->doors.failed,
+			 errno_name(-r));
 	else if (r < 0 && error[0] == '\0')
 		snprintf(error, size, "the twins cannot go on: %s", errno_name(-r));
 	return r;

@@ -98,6 +98,7 @@ tick(struct doors *d, struct http_core *core, struct fault *f, int fd)
 		r = set_drop(fd, open);
 		d->dropped[s] = open;
 	}
+	d->failed = r < 0 ? f->id : NULL;
 	return r;
 }
 

@@ -18,6 +18,7 @@ struct doors {
 	bool dropped[PLAN_SERVICES_MAX];
 	uint32_t drops[FAULTS_MAX]; /* the listener's count when the fault began */
 	bool seen[FAULTS_MAX];      /* a packet met it, and an operation says so */
+	const char *failed;         /* the fault that cannot be had here: core->failed says why; NULL none */
 };
 /* The world has such a fault that is not over. */
 bool doors_wait(const struct http_core *core) __attribute__((nonnull));
