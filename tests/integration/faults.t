@@ -109,4 +109,35 @@ case $status in
 	is "$(said mute) $(op mute)" "answered not-reached told-nothing" "which is seen"
 	;;
 esac
+
+# ---- an agent that refunds, and loses the acknowledgement ----
+# agent KEY: what its second attempt says as idempotency key.
+agent() {
+	mkdir -p "$tmp/agent"
+	cat >"$tmp/agent/agent.mjs" <<-'AGENT'
+		const attempt = async (key) => {
+		  const headers = { 'content-type': 'application/json', 'idempotency-key': key };
+		  try { return (await fetch(process.env.PAY + '/refunds', { method: 'POST', headers, body: '{"amount":4200}' })).status; } catch { return 'lost'; }
+		};
+		let told = await attempt('refund-1');
+		if (told === 'lost') told = await attempt(process.argv[2]);
+		process.exit(told === 201 ? 0 : 1);
+	AGENT
+	cat >"$tmp/agent/world.json" <<-WORLD
+		{ "agenttwin": "world/1", "name": "refund-once", "files": [ "agent.mjs" ], "env": { "PAY": "{{service.pay.url}}" },
+		  "services": [ { "name": "pay", "kind": "http", "hosts": [ "pay.internal" ], "idempotency": { "on": [ "POST" ], "keep": "24h" }, "state": { "refunds": [] },
+		    "routes": [ { "id": "refund.create", "match": { "method": "POST", "path": "/refunds" }, "do": [ { "create": "refunds", "as": "r" } ], "reply": { "status": 201, "body": "{{r}}" } } ] } ],
+		  "faults": [ { "id": "lost-reply", "class": "timeout-after-write", "on": { "service": "pay", "route": "refund.create" }, "call": { "nth": 1 }, "how": { "end": "rst" } } ],
+		  "workflow": { "command": [ "node", "agent.mjs", "$1" ] },
+		  "checks": [ { "id": "exit", "kind": "exit", "code": 0 }, { "id": "one-refund", "kind": "state", "service": "pay", "path": "/refunds", "count": 1 } ] }
+	WORLD
+	run_world "$tmp/agent" --runtime local --timeout 60s
+}
+agent refund-1
+is_run passed 0 "one key for both attempts: one refund"
+is "$(json "$receipt" 'r.operations.map(o => [o.idempotency, o.views.service, o.views.client].join(" ")).join(", ")')" \
+	"first applied told-nothing, replay applied told-ok" "the second attempt is told of the first"
+agent refund-2
+is_run failed 1 "a key for each attempt: two"
+is "$(failed_checks)" one-refund "and that is what failed"
 done_testing
