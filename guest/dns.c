@@ -182,6 +182,40 @@ find(const struct dns_hosts *hosts, const char *name)
 	return NULL;
 }
 
+/* What is malformed may still carry a name out: the first that no host of the world has.  Pointers are not followed. */
+static void
+find_foreign(const struct dns_hosts *hosts, const uint8_t *p, size_t len, struct dns_asked *asked)
+{
+	unsigned left = len < HEADER_LEN ? 0 : get16(p + 4);
+	size_t at = HEADER_LEN;
+
+	for (; left > 0 && at < len; left--) {
+		struct query q = { .class = CLASS_IN };
+		size_t n = read_name(p + at, len - at, asked->name);
+		bool whole;
+
+		if (n == 0)
+			break;
+		at += n;
+		whole = len - at >= 4;
+		if (whole) {
+			q.type = get16(p + at);
+			q.class = get16(p + at + 2);
+		}
+		if (q.class != CLASS_IN || find(hosts, asked->name) == NULL) {
+			if (whole)
+				type_name(&q, asked->type);
+			else
+				memcpy(asked->type, "NONE", sizeof("NONE"));
+			return;
+		}
+		if (!whole)
+			break;
+		at += 4;
+	}
+	asked->name[0] = asked->type[0] = '\0';
+}
+
 static uint8_t *
 put_header(uint8_t *p, const struct query *q, unsigned flags, enum rcode rcode)
 {
@@ -229,6 +263,43 @@ put_answer(uint8_t *out, const struct query *q, enum rcode rcode, const uint8_t 
 	return (size_t)(p - out);
 }
 
+static void
+malformed(const struct dns_hosts *hosts, const uint8_t *query, size_t len, struct dns_asked *asked,
+	  enum dns_problem problem)
+{
+	asked->problem = problem;
+	asked->name[0] = asked->type[0] = '\0';
+	find_foreign(hosts, query, len, asked);
+}
+
+/* see dns.h */
+const char *
+dns_problem_name(enum dns_problem problem)
+{
+	static const char *const names[DNS_PROBLEMS] = {
+		"", "short", "response", "opcode", "long", "format", "version"
+	};
+
+	return names[problem];
+}
+
+/* see dns.h */
+const char *
+dns_problem_rcode(enum dns_problem problem)
+{
+	switch (problem) {
+	case DNS_OPCODE:
+		return "NOTIMP";
+	case DNS_LONG:
+	case DNS_FORMAT:
+		return "FORMERR";
+	case DNS_VERSION:
+		return "BADVERS";
+	default:
+		return NULL;
+	}
+}
+
 /* see dns.h */
 size_t
 dns_answer(const struct dns_hosts *hosts, const uint8_t *query, size_t len, uint8_t out[static DNS_ANSWER_MAX],
@@ -237,18 +308,25 @@ dns_answer(const struct dns_hosts *hosts, const uint8_t *query, size_t len, uint
 	struct query q = { 0 };
 	const uint8_t *address;
 
-	asked->verdict = DNS_NOTHING;
+	asked->verdict = DNS_MALFORMED;
+	asked->problem = DNS_NONE;
 	asked->name[0] = asked->type[0] = '\0';
-	if (len < HEADER_LEN)
+	if (len < HEADER_LEN) {
+		malformed(hosts, query, len, asked, DNS_SHORT);
 		return 0;
+	}
 	q.id = get16(query);
 	q.flags = get16(query + 2);
-	if ((q.flags & FLAG_QR) != 0)
+	if ((q.flags & FLAG_QR) != 0) {
+		malformed(hosts, query, len, asked, DNS_RESPONSE);
 		return 0; /* an answer to an answer could go on for ever */
-	if ((q.flags & FLAG_OPCODE) != 0)
+	}
+	if ((q.flags & FLAG_OPCODE) != 0) {
+		malformed(hosts, query, len, asked, DNS_OPCODE);
 		return put_error(out, &q, RCODE_NOTIMP);
+	}
 	if (!read_query(&q, query, len, asked->name)) {
-		asked->name[0] = '\0';
+		malformed(hosts, query, len, asked, len > DNS_QUERY_MAX ? DNS_LONG : DNS_FORMAT);
 		return put_error(out, &q, RCODE_FORMERR);
 	}
 	type_name(&q, asked->type);
@@ -258,6 +336,7 @@ dns_answer(const struct dns_hosts *hosts, const uint8_t *query, size_t len, uint
 		return put_answer(out, &q, RCODE_REFUSED, NULL);
 	}
 	if (q.version != 0) { /* its client asks again as we can, RFC 6891 6.1.3 */
+		asked->problem = DNS_VERSION;
 		asked->name[0] = asked->type[0] = '\0';
 		return put_answer(out, &q, RCODE_BADVERS, NULL);
 	}

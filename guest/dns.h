@@ -21,20 +21,38 @@ struct dns_hosts { /* borrowed */
 	size_t len;
 };
 enum dns_verdict {
-	DNS_NOTHING,  /* silence, or an error that names nothing: malformed, or no question */
-	DNS_ANSWERED, /* a host of the world, or localhost */
+	DNS_MALFORMED, /* silence, or an error: no question, or none that is answered; problem says why */
+	DNS_ANSWERED,  /* a host of the world, or localhost */
 	DNS_REFUSED,
+};
+enum dns_problem {
+	DNS_NONE,
+	DNS_SHORT,    /* no whole header: silence */
+	DNS_RESPONSE, /* silence */
+	DNS_OPCODE,   /* NOTIMP */
+	DNS_LONG,     /* over DNS_QUERY_MAX: FORMERR */
+	DNS_FORMAT,   /* FORMERR */
+	DNS_VERSION,  /* of OPT, for a known name: BADVERS */
+	DNS_PROBLEMS,
 };
 struct dns_asked {
 	enum dns_verdict verdict;
+	enum dns_problem problem; /* DNS_NONE unless malformed */
+	/* Of what is malformed: the first of its questions' names that would be refused and can be read as it stands; ""
+	 * none. */
 	char name
 		[DNS_NAME_MAX]; /* without the final dot, as it was written; "." is the root.  Printable ASCII: a dot or backslash
 				    within a label has a backslash, other bytes are \DDD */
-	char type[DNS_TYPE_MAX]; /* "AAAA", "TYPE65"; of another class than IN "CLASS3 TXT" */
+	char type
+		[DNS_TYPE_MAX]; /* "AAAA", "TYPE65"; of another class than IN "CLASS3 TXT"; "NONE": the message ends before
+				    it */
 };
 /* Answers query[0..len).  Returns the length of the answer; 0: silence is the answer (too short, or itself a response).
  * An answer is longer than its query by 16 bytes where it holds an address, else not longer.  *asked is always set. */
 size_t dns_answer(const struct dns_hosts *hosts, const uint8_t *query, size_t len, uint8_t out[static DNS_ANSWER_MAX],
 		  struct dns_asked *asked) __attribute__((nonnull));
+/* "format"; and what its client is told, NULL: nothing. */
+const char *dns_problem_name(enum dns_problem problem);
+const char *dns_problem_rcode(enum dns_problem problem);
 
 #endif

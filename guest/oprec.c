@@ -332,22 +332,6 @@ append(struct ops *o, struct op *op)
 	return op;
 }
 
-/* see oprec.h */
-struct op *
-ops_add_built(struct ops *o, struct buf *text, struct buf *rest)
-{
-	struct op *op = calloc(1, sizeof(*op));
-
-	if (op == NULL) {
-		buf_wipe(text);
-		buf_wipe(rest);
-		return NULL;
-	}
-	op->text = *text; /* moved */
-	op->rest = *rest; /* moved */
-	return append(o, op);
-}
-
 /* What a fault did to the call; ids are the world's, which has no secrets in them. */
 static void
 put_fault(struct buf *out, const struct answer *a)
@@ -381,6 +365,22 @@ put_fault(struct buf *out, const struct answer *a)
 		buf_add(out, a->faults.draws.at, a->faults.draws.len);
 		buf_text(out, "]");
 	}
+}
+
+/* see oprec.h */
+struct op *
+ops_add_built(struct ops *o, struct buf *text, struct buf *rest)
+{
+	struct op *op = calloc(1, sizeof(*op));
+
+	if (op == NULL) {
+		buf_wipe(text);
+		buf_wipe(rest);
+		return NULL;
+	}
+	op->text = *text; /* moved */
+	op->rest = *rest; /* moved */
+	return append(o, op);
 }
 
 /* see oprec.h */
@@ -426,34 +426,79 @@ ops_add(struct ops *o, const struct op_input *in)
 	return append(o, op);
 }
 
+/* A new operation of kind dns, up to its request. */
+static struct op *
+new_name(struct ops *o, const char *route, uint64_t t_ms)
+{
+	struct op *op = calloc(1, sizeof(*op));
+
+	if (op == NULL)
+		return NULL;
+	buf_init(&op->text, 65536u);
+	buf_init(&op->rest, 256u);
+	buf_format(&op->text,
+		   "{\"n\":%llu,\"t_ms\":%llu,\"service\":\"dns\",\"kind\":\"dns\",\"conn\":null,\"route\":\"%s\","
+		   "\"request\":{",
+		   (unsigned long long)o->len, (unsigned long long)t_ms, route);
+	buf_text(&op->rest, "\"},\"nearest\":null,\"unmatched\":false}");
+	return op;
+}
+
+static void
+put_name(struct ops *o, struct buf *out, const struct dns_asked *asked)
+{
+	buf_text(out, "\"name\":");
+	o->scratch.len = 0;
+	mask_add_name(&o->world->mask, asked->name, strlen(asked->name), &o->scratch);
+	buf_json_string(out, o->scratch.at, o->scratch.len);
+	buf_text(out, ",\"type\":");
+	buf_json_text(out, asked->type);
+}
+
 /* see oprec.h */
 bool
 ops_add_name(struct ops *o, const struct dns_asked *asked, uint64_t t_ms)
 {
 	bool refused = asked->verdict == DNS_REFUSED;
-	struct op *op = calloc(1, sizeof(*op));
+	struct op *op = new_name(o, refused ? "refused" : "answered", t_ms);
 
 	if (op == NULL)
 		return false;
-	buf_init(&op->text, 65536u);
-	buf_init(&op->rest, 256u);
-	buf_format(&op->text,
-		   "{\"n\":%llu,\"t_ms\":%llu,\"service\":\"dns\",\"kind\":\"dns\",\"conn\":null,\"route\":\"%s\","
-		   "\"request\":{\"name\":",
-		   (unsigned long long)o->len, (unsigned long long)t_ms, refused ? "refused" : "answered");
-	o->scratch.len = 0;
-	mask_add_name(&o->world->mask, asked->name, strlen(asked->name), &o->scratch);
-	buf_json_string(&op->text, o->scratch.at, o->scratch.len);
-	buf_text(&op->text, ",\"type\":");
-	buf_json_text(&op->text, asked->type);
+	put_name(o, &op->text, asked);
 	buf_format(&op->text,
 		   "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":{\"rcode\":\"%s\"},"
 		   "\"fault\":null,\"views\":{\"service\":\"%s\",\"client\":\"",
 		   refused ? "REFUSED" : "NOERROR", refused ? "rejected" : "applied");
-	buf_text(&op->rest, "\"},\"nearest\":null,\"unmatched\":false}");
 	if (append(o, op) == NULL)
 		return false;
 	op_settle(op, refused ? OP_TOLD_ERROR : OP_TOLD_OK);
+	return true;
+}
+
+/* see oprec.h */
+bool
+ops_add_malformed(struct ops *o, const struct dns_asked *asked, const char *transport, uint64_t count, uint64_t t_ms)
+{
+	const char *rcode = dns_problem_rcode(asked->problem);
+	struct op *op = new_name(o, "malformed", t_ms);
+
+	if (op == NULL)
+		return false;
+	buf_format(&op->text, "\"problem\":\"%s\",\"transport\":\"%s\",\"count\":%llu",
+		   dns_problem_name(asked->problem), transport, (unsigned long long)count);
+	if (asked->name[0] != '\0') {
+		buf_text(&op->text, ",");
+		put_name(o, &op->text, asked);
+	}
+	buf_text(&op->text, "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":");
+	if (rcode != NULL)
+		buf_format(&op->text, "{\"rcode\":\"%s\"}", rcode);
+	else
+		buf_text(&op->text, "null");
+	buf_text(&op->text, ",\"fault\":null,\"views\":{\"service\":\"rejected\",\"client\":\"");
+	if (append(o, op) == NULL)
+		return false;
+	op_settle(op, rcode != NULL ? OP_TOLD_ERROR : OP_TOLD_NOTHING);
 	return true;
 }
 

@@ -52,6 +52,10 @@ struct op *ops_add_built(struct ops *o, struct buf *text, struct buf *rest) __at
 struct op *ops_add(struct ops *o, const struct op_input *in) __attribute__((nonnull));
 /* A name that was asked of the DNS stub, answered or refused; settled at once.  False: no memory. */
 bool ops_add_name(struct ops *o, const struct dns_asked *asked, uint64_t t_ms) __attribute__((nonnull));
+/* Messages to the stub that are no question it takes, all with one problem; with a name: one message.  Settled at once.
+ * False: no memory. */
+bool ops_add_malformed(struct ops *o, const struct dns_asked *asked, const char *transport, uint64_t count,
+		       uint64_t t_ms) __attribute__((nonnull));
 /* What the client was told; once.  The op belongs to o and is gone after it was taken. */
 void op_settle(struct op *op, enum op_told told) __attribute__((nonnull));
 /* The next operation's whole JSON text appended to out, if it is settled.  False: nothing to take yet. */

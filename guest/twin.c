@@ -146,10 +146,9 @@ finish_names(struct twin *t)
 
 	for (unsigned i = 0; i < NAMES_LEFT_MAX && r > 0; i++)
 		r = twin_dns_serve(&t->dns, &t->core.ops, t->core.t_ms);
-	twin_dns_count_lost(&t->dns, &t->core.ops);
 	if (r > 0)
 		t->core.ops.refused++;
-	return r < 0 ? r : 0;
+	return r < 0 ? r : twin_dns_sum(&t->dns, &t->core.ops, t->core.t_ms);
 }
 
 /* The workflow is dead.  What is still open gets nothing more. */
@@ -221,7 +220,8 @@ prepare(struct twin *t, bool records_full)
 				       .events = (short)(records_full ? POLLIN | POLLOUT : POLLIN) };
 	t->polls[1] = (struct pollfd){ .fd = clients_must_wait(&t->core) ? -1 : t->dns.fd, .events = POLLIN };
 	for (size_t i = 0; i < listeners; i++)
-		t->polls[n++] = (struct pollfd){ .fd = open && !t->doors.refused[i] ? t->start->listeners[i] : -1, .events = POLLIN };
+		t->polls[n++] = (struct pollfd){ .fd = open && !t->doors.refused[i] ? t->start->listeners[i] : -1,
+						 .events = POLLIN };
 	for (size_t i = 0; i < t->clients_len; i++) {
 		short events = client_events(t->clients[i]);
 

@@ -47,6 +47,27 @@ twin_dns_wipe(struct twin_dns *d)
 	*d = (struct twin_dns){ .fd = -1 };
 }
 
+static const char *const transports[DNS_TRANSPORTS] = { [DNS_UDP] = "udp" };
+
+/* What was asked is recorded; what names nothing of others is counted, and recorded by twin_dns_sum.  0 or -ENOMEM. */
+static int
+take(struct twin_dns *d, struct ops *ops, enum dns_transport transport, const struct dns_asked *asked, uint64_t t_ms)
+{
+	bool added;
+
+	if (asked->verdict == DNS_MALFORMED && asked->name[0] == '\0') {
+		d->malformed[transport][asked->problem]++;
+		return 0;
+	}
+	if (ops_is_full(ops)) {
+		ops->refused++;
+		return 0;
+	}
+	added = asked->verdict == DNS_MALFORMED ? ops_add_malformed(ops, asked, transports[transport], 1, t_ms)
+						: ops_add_name(ops, asked, t_ms);
+	return added ? 0 : -ENOMEM;
+}
+
 /* see twin_dns.h */
 int
 twin_dns_serve(struct twin_dns *d, struct ops *ops, uint64_t t_ms)
@@ -65,12 +86,8 @@ twin_dns_serve(struct twin_dns *d, struct ops *ops, uint64_t t_ms)
 		if (n < 0)
 			continue; /* an error of an earlier answer */
 		len = dns_answer(&d->hosts, query, (size_t)n, answer, &asked);
-		if (asked.verdict != DNS_NOTHING) {
-			if (ops_is_full(ops))
-				ops->refused++;
-			else if (!ops_add_name(ops, &asked, t_ms))
-				return -ENOMEM;
-		}
+		if (take(d, ops, DNS_UDP, &asked, t_ms) < 0)
+			return -ENOMEM;
 		/* a client that has gone, or that reads nothing, loses its answer */
 		if (len > 0)
 			(void)!sendto(d->fd, answer, len, MSG_DONTWAIT | MSG_NOSIGNAL, (void *)&from, from_len);
@@ -79,12 +96,26 @@ twin_dns_serve(struct twin_dns *d, struct ops *ops, uint64_t t_ms)
 }
 
 /* see twin_dns.h */
-void
-twin_dns_count_lost(const struct twin_dns *d, struct ops *ops)
+int
+twin_dns_sum(const struct twin_dns *d, struct ops *ops, uint64_t t_ms)
 {
+	struct dns_asked asked = { .verdict = DNS_MALFORMED };
 	uint32_t info[MEMINFO_FIELDS] = { 0 };
 	socklen_t len = sizeof(info);
 
+	for (unsigned i = 0; i < DNS_TRANSPORTS; i++)
+		for (unsigned k = 0; k < DNS_PROBLEMS; k++) {
+			uint64_t count = d->malformed[i][k];
+
+			if (count == 0)
+				continue;
+			asked.problem = (enum dns_problem)k;
+			if (ops_is_full(ops))
+				ops->refused += count;
+			else if (!ops_add_malformed(ops, &asked, transports[i], count, t_ms))
+				return -ENOMEM;
+		}
 	if (d->fd >= 0 && getsockopt(d->fd, SOL_SOCKET, SO_MEMINFO, info, &len) == 0)
 		ops->refused += info[MEMINFO_DROPS];
+	return 0;
 }

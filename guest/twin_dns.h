@@ -12,8 +12,11 @@ struct ops;
 struct twin_start;
 struct world;
 
+enum dns_transport { DNS_UDP, DNS_TRANSPORTS };
+
 struct twin_dns {
-	int fd; /* borrowed; -1: no stub */
+	int fd;                                           /* borrowed; -1: no stub */
+	uint64_t malformed[DNS_TRANSPORTS][DNS_PROBLEMS]; /* messages that carry no foreign name */
 	struct dns_host *list;
 	struct dns_hosts hosts;
 };
@@ -23,7 +26,8 @@ int twin_dns_init(struct twin_dns *d, const struct twin_start *start, const stru
 void twin_dns_wipe(struct twin_dns *d) __attribute__((nonnull));
 /* Answers some of what waits, without waiting.  1: there may be more; 0: nothing is left; -ENOMEM. */
 int twin_dns_serve(struct twin_dns *d, struct ops *ops, uint64_t t_ms) __attribute__((warn_unused_result, nonnull));
-/* At the end: queries that the kernel had no room for.  They are among the operations that were refused. */
-void twin_dns_count_lost(const struct twin_dns *d, struct ops *ops) __attribute__((nonnull));
+/* At the end: an operation for each problem and transport with how many messages had it, and queries that the kernel had no
+ * room for, which are among the operations that were refused.  0 or -ENOMEM. */
+int twin_dns_sum(const struct twin_dns *d, struct ops *ops, uint64_t t_ms) __attribute__((warn_unused_result, nonnull));
 
 #endif

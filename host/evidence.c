@@ -402,7 +402,8 @@ take_call(struct evidence *e, struct evidence_op *o, const cJSON *op)
 	return 0;
 }
 
-/* A name is no call: `calls`, `never` and no-unmatched do not see it, no-egress does. */
+/* A name is no call, nor is a message to the stub that asks for none: `calls`, `never` and no-unmatched do not see it,
+ * no-egress sees names. */
 static int
 take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
 {

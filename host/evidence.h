@@ -40,15 +40,15 @@ struct evidence_name {     /* that was asked of the DNS stub and refused; the sa
 struct evidence_names {
 	size_t len;
 	struct evidence_name *list; /* owned, in the order in which they were asked first */
-	uint64_t asked;             /* queries, answered or refused */
-	uint64_t refused;           /* queries */
+	uint64_t asked;             /* operations of kind dns: answered, refused, malformed */
+	uint64_t refused;           /* queries, and malformed messages with a foreign name */
 	uint64_t unlisted;          /* of those */
 	/* By address that the stub gives out: the name that was asked first.  Borrowed from the world; NULL none. */
 	const char *answered[PLAN_SERVICES_MAX];
 	char *loopback; /* owned: the same for 127.0.0.1 */
 };
 #define EVIDENCE_FAULT_OPS 64u /* operations that are listed of a fault; further ones are counted */
-struct evidence_fault { /* one for each of the world's */
+struct evidence_fault {        /* one for each of the world's */
 	uint64_t fired;
 	uint32_t ops[EVIDENCE_FAULT_OPS];
 };
@@ -95,7 +95,7 @@ struct evidence {
 		[320]; /* of the first one: what was asked, the nearest route, the difference; foreign bytes */
 	struct evidence_names names;
 	size_t faults_len;
-	struct evidence_fault *faults; /* owned */
+	struct evidence_fault *faults;           /* owned */
 	uint8_t triggers[EVIDENCE_TRIGGERS_MAX]; /* enum evidence_trigger, by the index in the world */
 	struct evidence_state *states;           /* owned: [phase 0 initial, 1 final][service] */
 	uint64_t frames;
@@ -133,8 +133,8 @@ int evidence_faults_add(struct evidence *e, const struct cJSON *op, uint64_t n)
 void evidence_faults_facts(const struct evidence *e, struct check_facts *out) __attribute__((nonnull));
 void evidence_facts(struct evidence *e, struct check_facts *out) __attribute__((nonnull));
 
-/* One name of a validated operation, at t_ms of the run: counted, listed when it was refused; content gets what the
- * fingerprint takes of it.  0 or -ENOMEM. */
+/* One validated operation of kind dns, at t_ms of the run: counted, its name listed when it was refused or is in a
+ * malformed message; content gets what the fingerprint takes of it.  0 or -ENOMEM. */
 int evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_ms, uint8_t content[static 32])
 	__attribute__((warn_unused_result, nonnull));
 /* Remembers a validated question that an address was the answer to.  0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * evidence_names.c - operations of kind dns: names that the workflow asked of the DNS stub.  A name that was refused is an
- * attempt to get out; one that was answered must be a name of the world. */
+ * attempt to get out, also within a message that is no question; one that was answered must be a name of the world. */
 #include <cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -47,6 +47,12 @@ is_type(const char *s)
 	return len > 0 && len <= TYPE_MAX_LEN && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == len;
 }
 
+/* What is wrong with a message, and the one thing that its client is told then; NULL: nothing. */
+static const struct problem {
+	const char *name, *rcode;
+} problems[] = { { "short", NULL },     { "response", NULL },    { "opcode", "NOTIMP" },
+		 { "long", "FORMERR" }, { "format", "FORMERR" }, { "version", "BADVERS" } };
+
 /* The world's spelling of a host, and whose it is; NULL none. */
 static const char *
 find_host(const struct world *w, const char *name, size_t *service)
@@ -88,16 +94,54 @@ is_text(const cJSON *o, const char *name, const char *want)
 	return s && strcmp(s, want) == 0;
 }
 
+/* Is this what the stub says of a message that is no question?  Its name, if it has one, is another than the world's. */
+static bool
+is_malformed(const struct cJSON *op)
+{
+	const cJSON *request = json_get(op, "request"), *views = json_get(op, "views"), *reply = json_get(op, "reply"),
+		    *name = json_get(request, "name"), *type = json_get(request, "type");
+	const struct problem *p = NULL;
+	uint64_t count;
+	size_t i;
+
+	for (i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		if (is_text(request, "problem", problems[i].name))
+			p = &problems[i];
+	if (!p || !is_text(request, "transport", "udp") || !json_get_u64(request, "count", UINT64_MAX, &count) ||
+	    count == 0)
+		return false;
+	if ((name || type) &&
+	    (count != 1 || !is_name(json_get_text(request, "name")) || !is_type(json_get_text(request, "type"))))
+		return false;
+	return (p->rcode ? is_text(reply, "rcode", p->rcode) : cJSON_IsNull(reply)) &&
+	       is_text(views, "service", "rejected") &&
+	       is_text(views, "client", p->rcode ? "told-error" : "told-nothing");
+}
+
+/* What no operation of kind dns has. */
+static bool
+is_more(const struct cJSON *op)
+{
+	return json_get_true(op, "unmatched") || cJSON_GetArraySize(json_get(op, "effects")) != 0 ||
+	       json_get_text(op, "key") || json_get_text(op, "idempotency");
+}
+
 int
 evidence_parse_name(const struct world *w, const struct cJSON *op, uint64_t n, const char **route, char why[static 320])
 {
-	const cJSON *request = json_get(op, "request"), *views = json_get(op, "views"),
-		    *effects = json_get(op, "effects");
+	const cJSON *request = json_get(op, "request"), *views = json_get(op, "views");
 	const char *name = json_get_text(request, "name");
 	bool refused = is_text(op, "route", "refused");
 
+	if (is_text(op, "service", "dns") && is_text(op, "route", "malformed")) {
+		if (!is_malformed(op) || is_more(op))
+			return bad(why, "guest sent OP %llu of kind dns whose parts do not fit a malformed message",
+				   (unsigned long long)n);
+		*route = "malformed";
+		return 0;
+	}
 	if (!is_text(op, "service", "dns") || (!refused && !is_text(op, "route", "answered")))
-		return bad(why, "guest sent OP %llu of kind dns that was neither refused nor answered",
+		return bad(why, "guest sent OP %llu of kind dns that was neither refused, answered nor malformed",
 			   (unsigned long long)n);
 	if (!is_name(name) || !is_type(json_get_text(request, "type")))
 		return bad(why, "guest sent OP %llu of kind dns without request.name or request.type",
@@ -107,8 +151,7 @@ evidence_parse_name(const struct world *w, const struct cJSON *op, uint64_t n, c
 	    !is_text(views, "client", refused ? "told-error" : "told-ok"))
 		return bad(why, "guest sent OP %llu of kind dns whose reply or views contradict its route",
 			   (unsigned long long)n);
-	if (json_get_true(op, "unmatched") || cJSON_GetArraySize(effects) != 0 || json_get_text(op, "key") ||
-	    json_get_text(op, "idempotency"))
+	if (is_more(op))
 		return bad(why, "guest sent OP %llu of kind dns that is more than a question", (unsigned long long)n);
 	if (!refused && !is_known(w, name))
 		return bad(why, "guest answered the name '%.100s', which the world does not have", name);
@@ -125,6 +168,18 @@ hash_lower(struct sha256 *h, const char *s)
 		c = (char)tolower((unsigned char)*s);
 		sha256_add(h, &c, 1);
 	} while (*s++);
+}
+
+/* One name and type is one row, however it was asked. */
+static void
+list_digest(const char *name, const char *type, uint8_t digest[static 32])
+{
+	struct sha256 h;
+
+	sha256_init(&h);
+	hash_lower(&h, name);
+	hash_lower(&h, type);
+	sha256_get(&h, digest);
 }
 
 static int
@@ -157,20 +212,26 @@ evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_
 {
 	const cJSON *request = json_get(op, "request");
 	const char *name = json_get_text(request, "name"), *type = json_get_text(request, "type");
-	bool refused = is_text(op, "route", "refused");
+	bool malformed = is_text(op, "route", "malformed"), refused = is_text(op, "route", "refused");
+	uint8_t digest[32];
 	struct sha256 h;
 	uint64_t hash;
 
 	sha256_init(&h);
-	hash_lower(&h, refused ? "refused" : "answered");
-	hash_lower(&h, name);
-	hash_lower(&h, type);
+	hash_lower(&h, malformed ? "malformed" : refused ? "refused" : "answered");
+	if (malformed) { /* not how often */
+		hash_lower(&h, json_get_text(request, "problem"));
+		hash_lower(&h, json_get_text(request, "transport"));
+	}
+	hash_lower(&h, name ? name : "");
+	hash_lower(&h, type ? type : "");
 	sha256_get(&h, content);
-	memcpy(&hash, content, sizeof(hash));
 	n->asked++;
-	if (!refused)
+	if (!refused && !(malformed && name))
 		return 0;
 	n->refused++;
+	list_digest(name, type, digest);
+	memcpy(&hash, digest, sizeof(hash));
 	return list_add(n, name, type, hash, t_ms);
 }
 

@@ -186,7 +186,7 @@ operations(struct page *p, const cJSON *list)
 {
 	int shown = 0, all = cJSON_GetArraySize(list);
 	const cJSON *op, *request;
-	uint64_t t, status;
+	uint64_t t, status, count;
 	char reply[32];
 
 	fprintf(p->f, "\noperations (%d)\n", all);
@@ -197,6 +197,19 @@ operations(struct page *p, const cJSON *list)
 		request = json_get(op, "request");
 		t = 0;
 		json_get_u64(op, "t_ms", UINT64_MAX, &t);
+		if (json_get_text(request, "problem")) {
+			count = 0;
+			json_get_u64(request, "count", UINT64_MAX, &count);
+			field(p, "",
+			      "%d  %" PRIu64 " ms  %.60s  malformed (%.20s, %.10s)%s%.300s, %" PRIu64
+			      " time%s -> %.20s",
+			      shown - 1, t, text(op, "service"), text(request, "problem"), text(request, "transport"),
+			      json_get_text(request, "name") ? " with the name " : "",
+			      json_get_text(request, "name") ? text(request, "name") : "", count, count == 1 ? "" : "s",
+			      json_get_text(json_get(op, "reply"), "rcode") ? text(json_get(op, "reply"), "rcode")
+									    : "no reply");
+			continue;
+		}
 		if (json_get_text(request, "name")) {
 			field(p, "", "%d  %" PRIu64 " ms  %.60s  %.30s %.300s -> %.20s", shown - 1, t,
 			      text(op, "service"), text(request, "type"), text(request, "name"),

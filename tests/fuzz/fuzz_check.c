@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "host/evidence.h"
+#include "host/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,8 +55,9 @@ name(const cJSON *op, const char *route)
 	struct evidence_names n = { 0 };
 	uint8_t content[32];
 
-	if (evidence_names_add(&n, op, 1, content) < 0 || n.asked != 1 || n.refused != (route[0] == 'r') ||
-	    n.len != n.refused)
+	bool foreign = route[0] == 'r' || (route[0] == 'm' && json_get_text(json_get(op, "request"), "name"));
+
+	if (evidence_names_add(&n, op, 1, content) < 0 || n.asked != 1 || n.refused != foreign || n.len != n.refused)
 		abort();
 	evidence_names_wipe(&n);
 }

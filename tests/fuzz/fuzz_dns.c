@@ -28,7 +28,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(len <= size + (asked.verdict == DNS_ANSWERED ? 16 : 0) && (len == 0 || (len >= 12 && len <= 298)));
 	must(strnlen(asked.name, sizeof(asked.name)) < sizeof(asked.name) &&
 	     strnlen(asked.type, sizeof(asked.type)) < sizeof(asked.type));
-	must((asked.verdict == DNS_NOTHING) == (asked.name[0] == '\0'));
+	must(asked.verdict == DNS_MALFORMED || asked.name[0] != '\0');
+	must((asked.name[0] == '\0') == (asked.type[0] == '\0'));
+	must((asked.verdict == DNS_MALFORMED) == (asked.problem != DNS_NONE) && asked.problem < DNS_PROBLEMS);
+	must(asked.verdict != DNS_MALFORMED || (len == 0) == (dns_problem_rcode(asked.problem) == NULL));
 	for (const char *c = asked.name; *c != '\0'; c++)
 		must(*c > ' ' && *c < 0x7f);
 	if (len == 0)

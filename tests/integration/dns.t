@@ -101,8 +101,42 @@ is "$(json "$receipt" 'r.operations.length + JSON.stringify(r.integrity.truncate
 names '"malformed"' "$egress"
 is_run passed 0 "what is no question is no name"
 is "$(json "$receipt" 'r.outcome.stdout.tail' | sed -n 's/^malformed //p' | tr '\n' ' ')" \
-	"null null null 123481810000000000000000 123481810000000000000000 123481810000000000000000 null 1234a8840000000000000000 null " "it is malformed, or silence"
+	"null null null 123481810000000000000000 123481810000000000000000 123481810000000000000000 null 1234a8840000000000000000 null 123481810000000000000000 1234818000010000000000010473686f7008696e7465726e616c000001000100002904d0010000000000 " "it is malformed, or silence"
 like "$(said afterwards)" '7f400001$' "and the next question is answered"
+malformed='r.operations.filter(o => o.route === "malformed")'
+is "$(json "$receipt" "$malformed"'.map(o => [o.request.problem, o.request.transport, o.request.count, o.request.name ?? "-", o.reply?.rcode ?? "-", o.views.client].join(" ")).join("\n")')" \
+	"short udp 3 - - told-nothing
+response udp 2 - - told-nothing
+opcode udp 1 - NOTIMP told-error
+long udp 1 - FORMERR told-error
+format udp 3 - FORMERR told-error
+version udp 1 - BADVERS told-error" "and an operation for each way says how often"
+is "$(refused 'n.length')" 0 "none of which is a name"
+is "$(json "$receipt" 'r.checks.filter(c => c.id === "no-unmatched")[0].actual')" "0 of 0 operations without a route" "or a call"
+like "$("$host" receipt show "$receipt")" 'malformed \(short, udp\), 3 times -> no reply' "receipt show says so"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+first=$(json "$receipt" r.run.fingerprint)
+names '"malformed", "malformed"' "$egress"
+is "$(json "$receipt" "$malformed"'.map(o => o.request.count).join(" ")')" "6 4 2 2 6 2" "twice as often"
+run_world "$tmp/w" --timeout 30s
+second=$(json "$receipt" r.run.fingerprint)
+names '"malformed"' "$egress"
+is "$(json "$receipt" r.run.fingerprint) $([ "$first" = "$second" ] && echo same)" "$first " "one world, one fingerprint"
+names '"smuggle"' "$egress"
+is_run failed 1 "a name in a message that asks for none fails no-egress"
+is "$(refused 'n.map(x => [x.name, x.type, x.count].join(" ")).join("\n")')" "left.evil.example A 2
+response.evil.example A 1
+update.evil.example SOA 1
+two.evil.example TXT 1" "each is listed, however it was asked"
+is "$(json "$receipt" "$malformed"'.map(o => [o.request.problem, o.request.name, o.request.count].join(" ")).join("\n")')" \
+	"format left.evil.example 1
+response response.evil.example 1
+opcode update.evil.example 1
+format two.evil.example 1" "and is an operation of its own"
+ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+names '"malformed"' "$egress" '"limits": { "operations": 2 },'
+is "$(failed_checks | tr '\n' ' ')" "no-egress within-limits " "beyond the limit of operations they are lost, and the run fails for it"
+is "$(json "$receipt" 'r.operations.length + JSON.stringify(r.integrity.truncated)')" '2[{"what":"operations","kept":2,"lost":8}]' "with how many messages that were"
 
 # ---- no stub ----
 sed -i 's/"code": 0 }.*/"code": 0 } ] }/' "$tmp/w/world.json"

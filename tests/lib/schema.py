@@ -97,6 +97,11 @@ def check(value, schema, root, at):
         elif key == "exclusiveMinimum":
             if number and value <= want:
                 yield at, f"must be above {want}"
+        elif key == "dependentRequired":
+            for name, needed in want.items():
+                for other in needed if isinstance(value, dict) and name in value else ():
+                    if other not in value:
+                        yield at, f"has {name} but not {other}"
         elif key == "allOf":
             for part in want:
                 yield from check(value, part, root, at)

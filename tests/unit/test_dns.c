@@ -94,8 +94,17 @@ ask_hex(const char *digits)
 static void
 was(enum dns_verdict verdict, const char *name, const char *type, const char *what)
 {
-	ok(asked.verdict == verdict && strcmp(asked.name, name) == 0 && strcmp(asked.type, type) == 0,
+	ok(asked.verdict == verdict && strcmp(asked.name, name) == 0 && strcmp(asked.type, type) == 0 &&
+		   (verdict == DNS_MALFORMED) == (asked.problem != DNS_NONE),
 	   "%s: it says %d, %s, %s", what, (int)asked.verdict, asked.name, asked.type);
+}
+
+static void
+wrong(enum dns_problem problem, const char *name, const char *type, const char *what)
+{
+	ok(asked.verdict == DNS_MALFORMED && asked.problem == problem && strcmp(asked.name, name) == 0 &&
+		   strcmp(asked.type, type) == 0,
+	   "%s: it says %s, '%s', %s", what, dns_problem_name(asked.problem), asked.name, asked.type);
 }
 
 #define QUERY "1234 0100 0001 0000 0000 0000"
@@ -212,7 +221,7 @@ extended(void)
 	       "00010001"
 	       "00002904d0010000000000",
 	       "a newer version: BADVERS");
-	was(DNS_NOTHING, "", "", "BADVERS");
+	wrong(DNS_VERSION, "", "", "BADVERS");
 	ask_name(ADDITIONAL, "y", "0001 0001 00 0029 04d0 00010000 0000");
 	was(DNS_REFUSED, "y", "A", "a newer version does not hide a name");
 	for (const char *const *t = (const char *const[]){ "0001 0001 00 0029 04d0 00000000 0001",
@@ -225,7 +234,7 @@ extended(void)
 							   "0001 0001 00 0029 04d0 00000000 00", NULL };
 	     *t != NULL; t++) {
 		is_str(ask_name(ADDITIONAL, "x", *t), "123481810000000000000000", *t);
-		was(DNS_NOTHING, "", "", *t);
+		wrong(DNS_FORMAT, "", "", *t);
 	}
 	is_str(ask_name("1234 0100 0001 0000 0000 0002", "x", "0001 0001" OPT OPT), "123481810000000000000000",
 	       "two OPT records");
@@ -248,7 +257,8 @@ malformed(void)
 	for (size_t i = 12; i < b.len; i++) {
 		part = b;
 		part.len = i;
-		if (strcmp(ask(&part), "123481810000000000000000") != 0 || asked.verdict != DNS_NOTHING)
+		if (strcmp(ask(&part), "123481810000000000000000") != 0 || asked.problem != DNS_FORMAT ||
+		    asked.name[0] != '\0')
 			ok(false, "cut after %zu bytes", i);
 	}
 	b.at[b.len++] = 0;
@@ -348,6 +358,58 @@ lengths(void)
 	is_int((int)strlen(hex) / 2, 12 + 7 + 16 + 11, "whose answer does not grow with it");
 	b.at[b.len++] = 0;
 	is_str(ask(&b), "123481810000000000000000", "and one of 1233");
+	wrong(DNS_LONG, "", "", "which is too long");
+}
+
+/* What is wrong with a message, and which name of others it carries all the same. */
+static void
+problems(void)
+{
+	struct bytes b = { .len = 0 };
+
+	ask_hex("");
+	wrong(DNS_SHORT, "", "", "nothing");
+	ask_hex("1234 0100 0001 0000 0000 00");
+	wrong(DNS_SHORT, "", "", "11 bytes");
+	ask_hex("1234 8000 0000 0000 0000 0000");
+	wrong(DNS_RESPONSE, "", "", "a response");
+	ask_name("1234 8100 0001 0000 0000 0000", "evil.example", "0001 0001");
+	wrong(DNS_RESPONSE, "evil.example", "A", "a response with a name");
+	ask_name("1234 2800 0001 0000 0000 0000", "x", "0006 0001");
+	wrong(DNS_OPCODE, "", "", "an update of a known name");
+	is_str(ask_name("1234 2800 0001 0000 0000 0000", "evil.example", "0006 0001"), "1234a8840000000000000000",
+	       "an update of a name is not implemented");
+	wrong(DNS_OPCODE, "evil.example", "SOA", "and its name is seen");
+	ask_hex(QUERY);
+	wrong(DNS_FORMAT, "", "", "a question that is not there");
+	ask_name("1234 0100 0000 0000 0000 0000", "evil.example", "0001 0001");
+	wrong(DNS_FORMAT, "", "", "a name that the header does not count");
+	ask_name(QUERY, "evil.example", "0001 0001 00");
+	wrong(DNS_FORMAT, "evil.example", "A", "a byte left over");
+	ask_name(QUERY, "evil.example", "0001 00");
+	wrong(DNS_FORMAT, "evil.example", "NONE", "cut after the name");
+	ask_name(QUERY, "x", "0001 00");
+	wrong(DNS_FORMAT, "", "", "cut after a known name");
+	ask_name("1234 0100 0002 0000 0000 0000", "x", "0001 0001 046576696c00 00ff 0001");
+	wrong(DNS_FORMAT, "evil", "ANY", "the second of two questions");
+	ask_name("1234 0100 0002 0000 0000 0000", "x", "0001 0001 046576696cc00c 00ff 0001");
+	wrong(DNS_FORMAT, "", "", "a pointer is not followed");
+	ask_name("1234 0100 0003 0000 0000 0000", "x", "0001 0003 046576696c00 00ff 0001");
+	wrong(DNS_FORMAT, "x", "CLASS3 A", "a known name of another class is another name");
+	ask_name("1234 0100 ffff 0000 0000 0000", "evil", "0001 0001");
+	wrong(DNS_FORMAT, "evil", "A", "65535 questions of which one is there");
+	ask_hex("1234 0300 0001 0000 0000 0000 0178");
+	wrong(DNS_FORMAT, "", "", "half a name");
+	add(&b, "1234 0100 ffff 0000 0000 0000");
+	while (b.len + 7 <= DNS_QUERY_MAX)
+		add(&b, "017800 0001 0001");
+	add(&b, "046576696c00 0010 0001");
+	ask(&b);
+	wrong(DNS_LONG, "evil", "TXT", "behind 174 known names");
+	for (unsigned i = 1; i < DNS_PROBLEMS; i++)
+		ok(dns_problem_name((enum dns_problem)i)[0] != '\0', "problem %s: %s",
+		   dns_problem_name((enum dns_problem)i),
+		   dns_problem_rcode((enum dns_problem)i) ? dns_problem_rcode((enum dns_problem)i) : "silence");
 }
 
 /* Whatever is asked: one of two lengths, never more than 16 bytes above the query. */
@@ -383,6 +445,7 @@ main(void)
 	extended();
 	malformed();
 	lengths();
+	problems();
 	chance();
 	return tap_done();
 }

@@ -93,6 +93,81 @@ shapes(void)
 	ok(take(op("\"name\":\"example.com\"", long_name), &index, &route) < 0, "but not of 4097");
 }
 
+static const char *
+malformed(const char *from, const char *to)
+{
+	static const char whole[] =
+		"{\"n\":0,\"t_ms\":5,\"service\":\"dns\",\"kind\":\"dns\",\"conn\":null,\"route\":\"malformed\","
+		"\"request\":{\"problem\":\"format\",\"transport\":\"udp\",\"count\":1,\"name\":\"e.example\",\"type\":\"A\"},"
+		"\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":{\"rcode\":\"FORMERR\"},"
+		"\"fault\":null,\"views\":{\"service\":\"rejected\",\"client\":\"told-error\"},\"nearest\":null,"
+		"\"unmatched\":false}";
+	const char *at = strstr(whole, from);
+
+	if (!at)
+		abort();
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - whole), whole, to, at + strlen(from));
+	return text;
+}
+
+static void
+messages(void)
+{
+	static const char nameless[] = ",\"name\":\"e.example\",\"type\":\"A\"";
+	static const char *const broken[][2] = {
+		{ "\"service\":\"dns\"", "\"service\":\"payments\"" },
+		{ "\"format\"", "\"odd\"" },
+		{ "\"format\"", "\"opcode\"" },
+		{ "\"format\"", "\"short\"" },
+		{ "\"format\"", "null" },
+		{ "\"udp\"", "\"icmp\"" },
+		{ "\"count\":1", "\"count\":0" },
+		{ "\"count\":1", "\"count\":2" },
+		{ "\"count\":1", "\"count\":-1" },
+		{ "\"count\":1,", "" },
+		{ "\"e.example\"", "\"\"" },
+		{ "\"e.example\"", "7" },
+		{ "\"e.example\"", "\"a b\"" },
+		{ "\"name\":\"e.example\",", "" },
+		{ ",\"type\":\"A\"", "" },
+		{ "{\"rcode\":\"FORMERR\"}", "null" },
+		{ "FORMERR", "NOERROR" },
+		{ "rejected", "applied" },
+		{ "told-error", "told-nothing" },
+		{ "\"effects\":[]", "\"effects\":[{\"create\":\"/a/b\"}]" },
+		{ "\"key\":null", "\"key\":\"k\"" },
+		{ "\"unmatched\":false", "\"unmatched\":true" },
+	};
+	struct evidence_names n = { 0 };
+	uint8_t a[32], b[32];
+	const char *route;
+	size_t i, index = 0;
+	cJSON *doc;
+
+	ok(take(malformed("A", "A"), &index, &route) == 0 && index == EVIDENCE_DNS && strcmp(route, "malformed") == 0,
+	   "a malformed message with a name");
+	ok(take(malformed(nameless, ""), &index, &route) == 0, "and one without");
+	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+		ok(take(malformed(broken[i][0], broken[i][1]), &index, &route) < 0, "not %s: %s", broken[i][1], why);
+	doc = cJSON_Parse(malformed(nameless, ""));
+	ok(evidence_names_add(&n, doc, 1, a) == 0 && n.asked == 1 && n.refused == 0 && n.len == 0,
+	   "what names nothing is no refused name, and no call either");
+	cJSON_Delete(doc);
+	doc = cJSON_Parse(malformed("\"count\":1,\"name\":\"e.example\",\"type\":\"A\"", "\"count\":977"));
+	ok(evidence_names_add(&n, doc, 2, b) == 0 && memcmp(a, b, 32) == 0, "how often is nothing to the fingerprint");
+	cJSON_Delete(doc);
+	doc = cJSON_Parse(malformed("A", "A"));
+	ok(evidence_names_add(&n, doc, 3, b) == 0 && n.asked == 3 && n.refused == 1 && n.len == 1 &&
+		   strcmp(n.list[0].name, "e.example") == 0 && memcmp(a, b, 32) != 0,
+	   "a name that it carries is one");
+	cJSON_Delete(doc);
+	doc = cJSON_Parse(op("\"name\":\"example.com\"", "\"name\":\"E.example\""));
+	ok(evidence_names_add(&n, doc, 4, a) == 0 && n.len == 1 && n.list[0].count == 2 && memcmp(a, b, 32) != 0,
+	   "one row with the same name well asked, and another line of the fingerprint");
+	cJSON_Delete(doc);
+	evidence_names_wipe(&n);
+}
+
 static int
 answered(const char *name)
 {
@@ -214,6 +289,7 @@ main(void)
 	service.hosts = cJSON_Parse("[\"payments.internal\",\"b.example\"]");
 	service.json = cJSON_Parse("{\"name\":\"payments\",\"routes\":[]}");
 	shapes();
+	messages();
 	ok(answered("payments.internal") == 0 && answered("B.Example") == 0 && answered("a.localhost") == 0,
 	   "answered: names of the world");
 	ok(answered("example.com") < 0 && strstr(why, "'example.com'") != NULL,

@@ -68,9 +68,16 @@ const acts = {
     await dns.resolve4('shop.internal');
     await say('tried', () => Number(execFileSync('./bound', ['127.64.0.1', '80', '127.64.0.2', '80', '127.0.0.1', '7', '203.0.113.9', '443'])));
   },
+  async smuggle() { // names within messages that ask for none
+    const two = '123401000002000000000000' + question('shop.internal', '0001', '') + question('two.evil.example', '0010', '');
+    await raw([question('left.evil.example') + '00', question('response.evil.example', '0001', '123480000001000000000000'),
+      question('update.evil.example', '0006', '123428000001000000000000'), two, question('left.evil.example')], 200);
+  },
   async malformed() {
-    const garbage = ['', '12', '1234010000010000000000', '123401000001000000000000', '123401000001000000000000c00c00010001', question('a.b') + '00',
-      question('a.b', '0001', '123481800001000000000000'), question('a.b', '0001', '123428000001000000000000'), 'ff'.repeat(2000)];
+    const name = 'shop.internal', badvers = question(name, '0001', '123401000001000000000001') + '00002904d0000100000000';
+    const garbage = ['', '12', '1234010000010000000000', '123401000001000000000000', '123401000001000000000000c00c00010001', question(name) + '00',
+      question(name, '0001', '123481800001000000000000'), question(name, '0001', '123428000001000000000000'), 'ff'.repeat(2000),
+      '12340100' + '00'.repeat(2000), badvers];
     for (const answer of await raw(garbage, 200)) console.log('malformed', answer);
     console.log('afterwards', (await raw([question('shop.internal')]))[0]);
   },
