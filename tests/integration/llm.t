@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Language models as the SDKs of OpenAI and Anthropic use them, unmodified: conversations, streams, streams that are cut.
+. tests/lib/tap.sh
+. tests/lib/agenttwin.sh
+need_namespace
+mkdir "$tmp/w"
+cp tests/integration/programs/llm/* "$tmp/w/"
+for name in support-agent anthropic-agent; do
+	folder=templates/worlds/$name
+	[ -d "$folder/node_modules" ] || make --no-print-directory "O=$O_relative" "$O_relative/$name.npm.stamp" >"$tmp/npm" 2>&1 || {
+		diag "$(tail -n 5 "$tmp/npm")"
+		skip_all "npm could not install the packages of $name (is a registry reachable?)"
+	}
+	cp -a "$folder/node_modules" "$tmp/w/"
+done
+for file in world.json cuts.world.json; do
+	ok "the schema accepts $file" python3 tests/lib/schema.py docs/schema/world.schema.json "$tmp/w/$file"
+	run_world "$tmp/w/$file"
+	is_run passed 0 "$file: the SDKs see what they should" || diag "$(json "$receipt" 'r.outcome.stderr.tail')"
+	is "$(failed_checks)" "" "$file: every check holds"
+	ok "$file: the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+done
+is "$(json "$receipt" 'r.operations.filter(o => ["fin", "rst"].includes(o.route)).map(o => o.views.service + " " + o.views.client).join()')" \
+	"applied told-nothing,applied told-nothing,applied told-nothing,applied told-nothing" "what was cut was said, and not heard"
+for name in support-agent anthropic-agent; do
+	for file in templates/worlds/"$name"/*world.json; do
+		run_world "$file"
+		case $file in
+		*/world.json) is_run passed 0 "$file passes" ;;
+		*) is_run failed 1 "$file fails" ;;
+		esac
+	done
+done
+done_testing
