@@ -85,9 +85,11 @@ read_on(struct reading *g, const struct cJSON *json, struct fault *f)
 {
 	const struct cJSON *on = reading_enter(g, json, "on"), *service, *route, *event;
 	struct world *w = g->world;
-	int r = reading_check_keys(g, on, "service route event");
+	int r;
 
-	if (r < 0)
+	if (on == NULL)
+		return reading_fail(g, -EPROTO, "a fault needs \"on\"");
+	if ((r = reading_check_keys(g, on, "service route event")) < 0)
 		return r;
 	service = cJSON_GetObjectItemCaseSensitive(on, "service");
 	route = cJSON_GetObjectItemCaseSensitive(on, "route");

@@ -200,6 +200,7 @@ refused(void)
 {
 	static const char *const bad[] = {
 		"{}",
+		"{\"id\":\"f\",\"class\":\"blackhole\"}",
 		"{\"id\":\"f\",\"class\":\"x\",\"on\":{\"service\":\"s\"}}",
 		"{\"id\":\"f\",\"class\":\"blackhole\",\"on\":{\"service\":\"x\"}}",
 		FAULT("f", "\"call\":{\"nth\":0}"),
