@@ -49,7 +49,8 @@ let differ = 0;
 const seen = new Set();
 for (const line of lines(tableFile).filter((l) => !l.startsWith('#'))) {
   const [id, group, must, evidence, ...rest] = line.split('\t');
-  if (!/^(denied|refused)$/.test(must) || !evidence || rest.length !== 0 || seen.has(id)) {
+  const errors = must === 'refused' ? rest.shift()?.split('|') : ['-'];
+  if (!/^(denied|refused)$/.test(must) || !evidence || !errors || rest.length !== 0 || seen.has(id)) {
     tell('fail', `${id}: a bad row of the table`);
     continue;
   }
@@ -60,12 +61,13 @@ for (const line of lines(tableFile).filter((l) => !l.startsWith('#'))) {
   if (record) explained.add(row.wire);
   const got = row?.got && id !== 'routing-header-by-loopback'; // to have it sent is no success: it has to arrive
   const was = !row ? 'never tried' : got ? `SUCCEEDED: ${row.detail}` : `${record ? 'denied' : 'refused'} ${row.detail}`;
+  const wrong = row && !got && errors[0] !== '-' && !errors.includes(row.detail);
   const other = controlled.get(id) ?? { differs: false, text: 'not tried' };
   let verdict = 'pass';
-  if (!row || got || (must === 'denied') !== (record !== undefined) || (record && record.owner !== (nobody.has(id) ? 'none' : 'workflow'))) verdict = 'fail';
+  if (!row || got || wrong || (must === 'denied') !== (record !== undefined) || (record && record.owner !== (nobody.has(id) ? 'none' : 'workflow'))) verdict = 'fail';
   else if (!other.differs) verdict = 'skip';
   if (other.differs) differ++;
-  tell(verdict, `${group}: ${id}: ${was}, without the boundary ${other.text}`);
+  tell(verdict, `${group}: ${id}: ${was}${wrong ? `, not ${errors.join(' or ')}` : ''}, without the boundary ${other.text}`);
   report.push([id, was, other.text, { pass: 'holds', fail: 'FAILS', skip: 'holds, no control' }[verdict],
     record ? `boundary.denied_egress ${row.wire}` : evidence]);
 }

@@ -353,8 +353,12 @@ floods(int processes, int descriptors, int megabytes)
 		static char block[1 << 20];
 		int fd = open("/tmp/hostile-fill", O_CREAT | O_WRONLY | O_CLOEXEC, 0600), i = 0;
 
-		while (i < megabytes && write(fd, block, sizeof block) == (ssize_t)sizeof block)
-			i++;
+		long long written = 0;
+
+		errno = 0;
+		for (ssize_t n = 0; n >= 0 && i < megabytes; i = (int)(written >> 20))
+			if ((n = write(fd, block, sizeof block)) > 0)
+				written += n; /* the last one may be cut short, without an error */
 		status = errno;
 		close(fd);
 		unlink("/tmp/hostile-fill");
