@@ -87,8 +87,10 @@ http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t bod
 
 	if (is_silent(f)) {
 		c->out.len = start;
+		c->tail = 0;
 	} else if (is_cut(f) && chunked) {
 		c->out.len = body + chunk_offset(a, fault_cut(f, a, a->body.len));
+		c->tail = 0;
 	} else if (is_cut(f)) {
 		c->out.len = len > 0 ? body + fault_cut(f, a, len) : start + (body - start) / 2;
 	} else if (f->is_slow) {

@@ -332,6 +332,7 @@ put_chunks(struct http_conn *c, const struct answer *a)
 		buf_text(&c->out, "\r\n");
 		from = a->frames[i];
 	}
+	c->tail = (from > 0 ? 2 : 0) + 5;
 	buf_text(&c->out, "0\r\n\r\n");
 }
 
@@ -345,6 +346,7 @@ put_reply(struct http_conn *c, struct answer *a, bool head)
 	buf_cut(&c->out, c->out_at);
 	c->out_at = 0;
 	before = c->out.len;
+	c->tail = 0;
 	buf_format(&c->out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", a->status, reason(a->status), date(c->core));
 	buf_add(&c->out, a->headers.at, a->headers.len);
 	if (a->status != 204 && a->status != 304) {
@@ -400,7 +402,7 @@ http_record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 		free(w);
 		return;
 	}
-	*w = (struct http_waiting){ .op = op, .end = c->out_end, .told = http_told(a), .key = a->key };
+	*w = (struct http_waiting){ .op = op, .end = c->out_end - c->tail, .told = http_told(a), .key = a->key };
 	if (c->waiting_last != NULL)
 		c->waiting_last->next = w;
 	else

@@ -55,10 +55,11 @@ struct http_conn {
 	enum http_phase phase;
 	struct buf head; /* request line and headers so far */
 	struct buf body;
-	struct buf out;                              /* replies */
-	size_t out_at;                               /* of out, bytes that have left already */
-	uint64_t out_end;                            /* bytes ever put into out */
-	uint64_t out_sent;                           /* bytes ever taken from it */
+	struct buf out;    /* replies */
+	size_t out_at;     /* of out, bytes that have left already */
+	uint64_t out_end;  /* bytes ever put into out */
+	uint64_t out_sent; /* bytes ever taken from it */
+	size_t tail;       /* of out_end, behind the last frame of a stream: its client may not wait for those */
 	struct http_waiting *waiting, *waiting_last; /* operations whose reply is on its way */
 	size_t counted;                              /* of this connection in core->memory */
 	enum http_end how;                           /* it ends when closing; NONE: in order */

@@ -23,6 +23,7 @@ for file in world.json cuts.world.json; do
 done
 is "$(json "$receipt" 'r.operations.filter(o => ["fin", "rst"].includes(o.route)).map(o => o.views.service + " " + o.views.client).join()')" \
 	"applied told-nothing,applied told-nothing,applied told-nothing,applied told-nothing" "what was cut was said, and not heard"
+is "$(json "$receipt" 'r.operations.filter(o => o.route === "slow").map(o => o.views.client).join()')" told-ok "who leaves a stream after its last frame has heard all of it"
 for name in support-agent anthropic-agent; do
 	for file in templates/worlds/"$name"/*world.json; do
 		run_world "$file"

@@ -312,6 +312,15 @@ cuts(void)
 	start("openai", SCRIPT, "", FAULT("\"end\":\"clean\",\"inside\":\"tool_arguments\",\"at\":0.6"));
 	is_int(say(CHAT, ASK(HI)), 200, "a reply in one piece");
 	ok(has("Content-Length: ") && strlen(body()) > 100 && body()[strlen(body()) - 1] != '}', "is cut at the byte");
+	start("openai", SCRIPT, "", FAULT("\"slow\":{\"first_ms\":0,\"chunk_ms\":1,\"chunk_bytes\":1}"));
+	put(&conn, "POST", CHAT, "Content-Type: application/json\r\n", STREAM);
+	do {
+		http_tick(&conn);
+		get(&conn);
+		core.t_ms++;
+	} while (op.len == 0 && core.t_ms < 100000);
+	ok(says("\"client\":\"told-ok\"") && http_due(&conn) != UINT64_MAX,
+	   "a slow stream is told once its last frame has left, before the last chunk");
 	start("openai", SCRIPT, "",
 	      ",\"faults\":[{\"id\":\"f\",\"class\":\"server-error\",\"on\":{\"service\":\"s\",\"route\":\"ask\"},"
 	      "\"phase\":\"after-effect\",\"how\":{\"body\":\"garble\"}}]");
