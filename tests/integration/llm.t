@@ -13,6 +13,7 @@ for name in support-agent anthropic-agent; do
 		skip_all "npm could not install the packages of $name (is a registry reachable?)"
 	}
 	cp -a "$folder/node_modules" "$tmp/w/"
+	is "$(grep -c '"resolved"' "$folder/package-lock.json")" 0 "the lock file of $name names no registry"
 done
 for file in world.json cuts.world.json; do
 	ok "the schema accepts $file" python3 tests/lib/schema.py docs/schema/world.schema.json "$tmp/w/$file"
