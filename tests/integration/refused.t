@@ -124,7 +124,7 @@ bad "a list" 'world\.json' '[]'
 bad "cut off" 'world\.json:[0-9]+' "${good:0:200}"
 bad "a duplicate key" 'twice|duplicate' "${good/\"name\": \"test\",/\"name\": \"test\", \"name\": \"other\",}"
 bad "an unknown key" 'sede' "${good/\"seed\"/\"sede\"}"
-bad "a key of a later version" 'not supported by this version' "${good/\"seed\": 1,/\"seed\": 1, \"faults\": [],}"
+bad "a key of a later version" 'not supported by this version' "${good/\"seed\": 1,/\"seed\": 1, \"outcomes\": [],}"
 bad "a wrong type" '/seed' "${good/\"seed\": 1/\"seed\": \"one\"}"
 bad "files that are no list" '/files' "${good/\"files\": \[ \"a.mjs\" \]/\"files\": \"a.mjs\"}"
 bad "a check that names no service of the world" 'nowhere' "${good/\"checks\": [/\"checks\": [ { \"id\": \"c\", \"kind\": \"calls\", \"service\": \"nowhere\" \},}"

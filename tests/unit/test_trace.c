@@ -23,6 +23,7 @@ static const char world_text[] =
 	"    \"state\": { \"rows\": [] }, \"routes\": [ { \"resource\": \"rows\", \"path\": \"/rows\" } ] },\n"
 	"    { \"name\": \"mail\", \"kind\": \"http\", \"hosts\": [ \"mail.internal\" ], \"state\": { \"sent\": [] },\n"
 	"    \"routes\": [ { \"resource\": \"sent\", \"path\": \"/sent\" } ] } ],\n"
+	"  \"faults\": [ { \"id\": \"lost\", \"class\": \"timeout-after-write\", \"on\": { \"service\": \"pay\" } } ],\n"
 	"  \"workflow\": { \"command\": [ \"node\", \"a.mjs\" ] },\n"
 	"  \"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 } ] }";
 static struct world world;
