@@ -58,6 +58,41 @@ if command -v python3 >/dev/null; then
 	ok "the receipt is as its schema says" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$last"
 fi
 
+# ---- faults by chance: the same calls are hit, although they come in another order and repeat with their own random keys ----
+mkdir "$tmp/chance"
+cat >"$tmp/chance/world.json" <<'WORLD'
+{ "agenttwin": "world/1", "name": "chance", "seed": 3, "files": [ "a.mjs" ], "env": { "SHOP_URL": "{{service.shop.url}}" },
+  "services": [ { "name": "shop", "kind": "http", "hosts": [ "shop.internal" ], "tls": true, "state": { "orders": [] },
+    "idempotency": { "on": [ "POST" ], "keep": "1h", "profile": "stripe" },
+    "routes": [ { "id": "order", "match": { "method": "POST", "path": "/orders" }, "do": [ { "create": "orders", "as": "o" } ],
+      "reply": { "status": 201, "body": "{{o}}" } } ] } ],
+  "faults": [
+    { "id": "lost", "class": "timeout-after-write", "on": { "service": "shop", "route": "order" }, "call": { "chance": 0.5 }, "phase": "after-effect", "how": { "end": "rst" }, "must_fire": false },
+    { "id": "busy", "class": "server-error", "on": { "service": "shop", "route": "order" }, "call": { "chance": 0.4 }, "how": { "status": 503 }, "must_fire": false } ],
+  "workflow": { "command": [ "node", "a.mjs" ] },
+  "checks": [ { "id": "orders", "kind": "state", "service": "shop", "path": "/orders", "count": 10 } ] }
+WORLD
+cat >"$tmp/chance/a.mjs" <<'JS'
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+await Promise.all([...Array(10).keys()].map(async n => {
+	const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+	for (let ok = false; !ok;) {
+		await sleep(Math.random() * 30);
+		ok = await fetch(process.env.SHOP_URL + '/orders', { method: 'POST', headers, body: JSON.stringify({ n: n % 3 }) })
+			.then(r => r.text().then(() => r.ok)).catch(() => false);
+	}
+}));
+JS
+series run --repeat 4 "$tmp/chance"
+is "$status $(json "$series" '[r.runs.length, r.not_reproduced]')" "0 [4,0]" "faults by chance hit the same calls in four runs" || diag "$err"
+hits() { json "$1" 'r.operations.map(o => o.fault && o.fault.id).filter(x => x).sort().join(" ")'; }
+first=$(hits "$(json "$series" 'r.runs[0].receipt')")
+like "$first" '^busy.* lost' "both of them"
+series sweep --seeds 4..5 "$tmp/chance"
+unlike "$(hits "$(json "$series" 'r.runs[0].receipt')") / $(hits "$(json "$series" 'r.runs[1].receipt')")" "^$first / $first\$" "another seed, other calls"
+first=$(for f in "$tmp"/parallel/.agenttwin/receipts/*-*.json; do echo "$f"; break; done)
+
 # ---- seeds ----
 mkdir "$tmp/receipts"
 series sweep --seeds 3 --receipt "$tmp/receipts" "$tmp/parallel"
