@@ -249,6 +249,14 @@ $(O)/%.npm.stamp: templates/worlds/%/package.json templates/worlds/%/package-loc
 EXAMPLES = $(patsubst templates/worlds/%/package-lock.json,$(O)/%.npm.stamp,$(wildcard templates/worlds/*/package-lock.json))
 examples: $(EXAMPLES)
 
+# The clients of tests/integration/clients.t, likewise.
+CLIENTS = tests/integration/clients
+$(O)/clients.stamp: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
+	$(call say,NPM,$(CLIENTS))
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(CLIENTS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(Q)touch $@
+
 # The packages of the compatibility table, likewise.
 COMPAT = tests/compat/packages
 $(O)/compat.stamp: $(COMPAT)/package.json $(COMPAT)/package-lock.json
