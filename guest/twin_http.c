@@ -17,6 +17,7 @@
 #include "proto/limits.h"
 
 #define TRAILER_MAX 16384u
+#define FRAMING_MAX 65536u /* bytes between two parts of a chunked body */
 
 struct http_waiting {
 	struct http_waiting *next;
@@ -56,7 +57,7 @@ begin_request(struct http_conn *c)
 	c->url = c->name = c->value = NULL;
 	c->url_len = c->name_len = c->value_len = 0;
 	c->begun = c->cr = c->complete = c->keep_alive = false;
-	c->line_len = c->lines = c->trailer_len = 0;
+	c->line_len = c->lines = c->trailer_len = c->framing = 0;
 	c->error = 0;
 	c->problem = NULL;
 }
@@ -614,9 +615,14 @@ receive_head(struct http_conn *c, const char *data, size_t len)
 static size_t
 receive_body(struct http_conn *c, const char *data, size_t len)
 {
+	size_t before = c->body.len, used;
 	llhttp_errno_t e = llhttp_execute(&c->parser, data, len);
-	size_t used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&c->parser) - data);
 
+	used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&c->parser) - data);
+	/* llhttp reads over the extension of a chunk, however long: nobody needs one */
+	c->framing = c->body.len > before ? 0 : c->framing + used;
+	if (e == HPE_OK && c->framing > FRAMING_MAX)
+		refuse(c, 400, "a chunk's size and extension are too long");
 	advance(c, e);
 	return used;
 }

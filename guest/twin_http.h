@@ -76,6 +76,7 @@ struct http_conn {
 	bool begun; /* a byte of it has come */
 	bool cr;    /* the last byte was CR */
 	size_t line_len, lines, trailer_len;
+	size_t framing; /* bytes of a chunked body since one of its own came: sizes, extensions */
 	bool complete, keep_alive;
 	int error;           /* status to answer instead, or 0 */
 	const char *problem; /* its text */
