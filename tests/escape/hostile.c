@@ -104,28 +104,36 @@ by_mem(int pid)
 	return fd;
 }
 
+/* Any of the descriptors that it may have: records, listeners, connections, the stream to the host. */
 static long
 by_fd_folder(int pid)
 {
 	char path[64];
-	int fd;
+	int fd = -1, err = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/fd/0", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	for (int i = 0; i < 256 && fd < 0; i++) {
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, i);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		err = fd < 0 && i == 0 ? errno : err;
+	}
 	if (fd >= 0)
 		close(fd);
+	errno = err;
 	return fd;
 }
 
 static long
 by_pidfd(int pid)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), got;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), got = -1, err = errno;
 
-	if (fd < 0)
-		return -1;
-	got = (int)syscall(438 /* pidfd_getfd */, fd, 0, 0);
-	close(fd);
+	for (int i = 0; fd >= 0 && i < 256 && got < 0; i++) {
+		got = (int)syscall(438 /* pidfd_getfd */, fd, i, 0);
+		err = got < 0 && i == 0 ? errno : err;
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = err;
 	return got;
 }
 
