@@ -240,12 +240,14 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A)
 
+# The packages of folder $1, from its lock file, for stamp $2.  Tests that run side by side may ask at once: one installs.
+npm_ci = $(Q)flock '$(@D)/npm.lock' sh -c 'if [ ! -e "$$2" ] || [ "$$1/package-lock.json" -nt "$$2" ] || [ "$$1/package.json" -nt "$$2" ]; then \
+	(cd "$$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) && touch "$$2"; fi' sh $1 $2
 # The packages of an example world, from its lock file, without install scripts; never committed.
 $(O)/%.npm.stamp: templates/worlds/%/package.json templates/worlds/%/package-lock.json
 	$(call say,NPM,templates/worlds/$*)
 	$(Q)mkdir -p $(@D)
-	$(Q)cd templates/worlds/$* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(Q)touch $@
+	$(call npm_ci,templates/worlds/$*,$@)
 EXAMPLES = $(patsubst templates/worlds/%/package-lock.json,$(O)/%.npm.stamp,$(wildcard templates/worlds/*/package-lock.json))
 examples: $(EXAMPLES)
 
@@ -254,27 +256,28 @@ CLIENTS = tests/integration/clients
 $(O)/clients.stamp: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
 	$(call say,NPM,$(CLIENTS))
 	$(Q)mkdir -p $(@D)
-	$(Q)cd $(CLIENTS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(Q)touch $@
+	$(call npm_ci,$(CLIENTS),$@)
 
 # The packages of the compatibility table, likewise.
 COMPAT = tests/compat/packages
 $(O)/compat.stamp: $(COMPAT)/package.json $(COMPAT)/package-lock.json
 	$(call say,NPM,$(COMPAT))
 	$(Q)mkdir -p $(@D)
-	$(Q)cd $(COMPAT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(Q)touch $@
+	$(call npm_ci,$(COMPAT),$@)
 
 # The packages come first, so what is built from them is made by a second make; it builds in parallel unless told how.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 .SECONDARY:
 
+# What looks at nothing but its own processes, files and receipts may run beside others; the rest runs alone.
+ABREAST = $(UNIT) tests/fuzz/replay.t $(patsubst %,tests/integration/%.t,examples seeds worlds llm clients events deliveries faults \
+	services semantics https https_clients https_ends schema twin no_services npm no_unix node_features)
 tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost $(O)/tests/agenttwin-host-faulty
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests
-	$(Q)perl tests/run -j $(JOBS) $(UNIT) tests/fuzz/replay.t -- $(wildcard tests/integration/*.t tests/escape/*.t)
+	$(Q)perl tests/run -j $(JOBS) $(ABREAST) -- $(filter-out $(ABREAST),$(wildcard tests/integration/*.t tests/escape/*.t))
 escape:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) all $(O)/tests/fakehost
@@ -310,8 +313,7 @@ bench:
 $(O)/peers.stamp: tests/bench/peers/package.json tests/bench/peers/package-lock.json
 	$(call say,NPM,tests/bench/peers)
 	$(Q)mkdir -p $(@D)
-	$(Q)cd tests/bench/peers && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(Q)touch $@
+	$(call npm_ci,tests/bench/peers,$@)
 bench-http:
 	$(Q)sh .ci/packages bench
 	+$(Q)$(sub_make) all $(O)/tests/twinbench $(O)/peers.stamp
