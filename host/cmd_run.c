@@ -8,6 +8,7 @@
 #include "host/cmd.h"
 #include "host/job.h"
 #include "host/nearest.h"
+#include "host/options.h"
 #include "host/reproduce.h"
 #include "host/series.h"
 
@@ -47,50 +48,6 @@ struct asked {
 	const char *usage;
 };
 
-static int
-complain(const char *problem, const char *fix)
-{
-	struct diag d = { 0 };
-
-	diag_set(&d, -EINVAL, "%s", problem);
-	diag_fix(&d, "%s", fix);
-	log_diag(&d);
-	return 2;
-}
-
-static bool
-number(const char *s, uint64_t max, uint64_t *out, const char **rest)
-{
-	char *end;
-
-	if (*s < '0' || *s > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(s, &end, 10);
-	*rest = end;
-	return errno == 0 && *out <= max;
-}
-
-static int
-set_timeout(struct job_options *o, const char *s)
-{
-	const char *unit;
-	uint64_t v, scale = 1000;
-
-	if (!number(s, RUN_MS_MAX, &v, &unit))
-		return -EINVAL;
-	if (strcmp(unit, "ms") == 0)
-		scale = 1;
-	else if (strcmp(unit, "m") == 0)
-		scale = 60000;
-	else if (strcmp(unit, "s") != 0)
-		return -EINVAL;
-	if (v == 0 || v * scale > RUN_MS_MAX)
-		return -EINVAL;
-	o->timeout_ms = (uint32_t)(v * scale);
-	return 0;
-}
-
 /* Options of several runs.  0, or the exit status; *taken false: it is none of them. */
 static int
 set_series(struct asked *a, const char *name, const char *value, bool *taken)
@@ -102,14 +59,14 @@ set_series(struct asked *a, const char *name, const char *value, bool *taken)
 	if (strcmp(name, "--reproduce") == 0) {
 		a->reproduce = value;
 	} else if (strcmp(name, "--repeat") == 0) {
-		if (!number(value, SEEDS_MAX, &n, &rest) || *rest || n == 0)
-			return complain("--repeat wants a number of runs from 1 to 10000",
-					"write for example --repeat 20");
+		if (!options_number(value, SEEDS_MAX, &n, &rest) || *rest || n == 0)
+			return options_complain("--repeat wants a number of runs from 1 to 10000",
+						"write for example --repeat 20");
 		a->series.repeat = (uint32_t)n;
 	} else if (strcmp(name, "--seeds") == 0) {
 		a->series.sweep = true;
 		if (seeds_parse(value, &a->series.seeds, &problem) < 0)
-			return complain("--seeds wants a number or a range", problem);
+			return options_complain("--seeds wants a number or a range", problem);
 	} else {
 		*taken = false;
 	}
@@ -119,7 +76,6 @@ set_series(struct asked *a, const char *name, const char *value, bool *taken)
 static int
 set_option(struct job_options *o, struct asked *asked, const char *name, const char *value)
 {
-	const char *rest;
 	bool taken;
 	int r = set_series(asked, name, value, &taken);
 
@@ -135,12 +91,9 @@ set_option(struct job_options *o, struct asked *asked, const char *name, const c
 	} else if (strcmp(name, "--seed") == 0) {
 		o->seed_given = true;
 		o->seed_from = "option";
-		if (!number(value, SEED_MAX, &o->seed, &rest) || *rest)
-			return complain("--seed wants a whole number from 0 to 9007199254740991 (2^53-1)",
-					"write for example --seed 4211");
-	} else if (set_timeout(o, value) < 0) {
-		return complain("--timeout wants a time from 1ms to 24h with its unit",
-				"write for example --timeout 30s");
+		return options_seed(value, &o->seed);
+	} else {
+		return options_timeout(value, &o->timeout_ms);
 	}
 	return 0;
 }
@@ -158,7 +111,7 @@ unknown(const char *name)
 	for (i = 0; i < sizeof(later) / sizeof(later[0]); i++)
 		if (strcmp(name, later[i]) == 0) {
 			snprintf(problem, sizeof(problem), "%s is not supported by this version", name);
-			return complain(problem, "leave it out");
+			return options_complain(problem, "leave it out");
 		}
 	nearest_init(&n, name);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -168,7 +121,7 @@ unknown(const char *name)
 		 n.best ? "did you mean %s?  agenttwin-host run --help lists all"
 			: "agenttwin-host run --help lists all",
 		 n.best);
-	return complain(problem, fix);
+	return options_complain(problem, fix);
 }
 
 /* 0 go on, else the exit status + 1. */
@@ -188,7 +141,7 @@ parse(struct job_options *o, struct asked *asked, int argc, char **argv)
 
 		if (!options || a[0] != '-' || a[1] == '\0') {
 			if (o->world)
-				return 1 + complain("more than one world", "run them one after the other");
+				return 1 + options_complain("more than one world", "run them one after the other");
 			o->world = a;
 			continue;
 		}
@@ -214,40 +167,18 @@ parse(struct job_options *o, struct asked *asked, int argc, char **argv)
 			;
 		if (strcmp(name, "--json") == 0 || strcmp(name, "--quiet") == 0 || strcmp(name, "--sweep") == 0) {
 			snprintf(problem, sizeof(problem), "%s takes no value", name);
-			return 1 + complain(problem, "leave out what follows the name");
+			return 1 + options_complain(problem, "leave out what follows the name");
 		}
 		if (k == sizeof(valued) / sizeof(valued[0]))
 			return 1 + unknown(name);
 		value = a[len] ? a + len + 1 : i + 1 < argc ? argv[++i] : NULL;
 		if (!value || !*value) {
 			snprintf(problem, sizeof(problem), "%s wants a value", name);
-			return 1 + complain(problem, "agenttwin-host run --help lists all options");
+			return 1 + options_complain(problem, "agenttwin-host run --help lists all options");
 		}
 		if ((r = set_option(o, asked, name, value)))
 			return 1 + r;
 	}
-	return 0;
-}
-
-static int
-find_backend(struct job *j)
-{
-	static const char *const later[] = { "microvm", "docker", "e2b", "k8s" };
-	const char *name = j->o.runtime ? j->o.runtime : "namespace";
-	char problem[160];
-	size_t i;
-
-	for (i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-		if (strcmp(name, later[i]) == 0) {
-			snprintf(problem, sizeof(problem), "runtime '%s' is not supported by this version", name);
-			return complain(problem, "use --runtime namespace, or --runtime local");
-		}
-	j->ops = backend_find(name);
-	if (!j->ops) {
-		snprintf(problem, sizeof(problem), "unknown runtime '%.60s'", name);
-		return complain(problem, "use --runtime namespace, or --runtime local");
-	}
-	j->sandbox = (j->ops->flags & BACKEND_SANDBOX) != 0;
 	return 0;
 }
 
@@ -256,12 +187,12 @@ static int
 check_asked(const struct job_options *o, const struct asked *a)
 {
 	if (a->series.sweep && a->series.repeat)
-		return complain("a sweep over seeds and --repeat at once",
-				"sweep first; then repeat one of its seeds with --seed N --repeat N");
+		return options_complain("a sweep over seeds and --repeat at once",
+					"sweep first; then repeat one of its seeds with --seed N --repeat N");
 	if (a->reproduce && a->series.sweep)
-		return complain("--reproduce runs with the seed of its receipt", "leave out the sweep");
+		return options_complain("--reproduce runs with the seed of its receipt", "leave out the sweep");
 	if (a->reproduce && o->seed_given)
-		return complain("--reproduce runs with the seed of its receipt", "leave out --seed");
+		return options_complain("--reproduce runs with the seed of its receipt", "leave out --seed");
 	return 0;
 }
 
@@ -335,14 +266,15 @@ execute(int argc, char **argv, struct asked *asked)
 		return r;
 	if (asked->reproduce && (r = take_receipt(&j.o, &reproduce, asked->reproduce)))
 		goto out;
-	if ((r = find_backend(&j)))
+	if ((r = options_runtime(j.o.runtime, &j.ops)))
 		goto out;
+	j.sandbox = (j.ops->flags & BACKEND_SANDBOX) != 0;
 	j.progress.quiet = j.o.quiet;
 	j.guest = guest_image;
 	j.guest_len = (size_t)((uintptr_t)guest_image_end - (uintptr_t)guest_image);
 	r = loop_signals_start();
 	if (r < 0) {
-		r = complain("signals cannot be caught", strerror(-r)) + 2;
+		r = options_complain("signals cannot be caught", strerror(-r)) + 2;
 	} else if (asked->series.sweep || asked->series.repeat) {
 		r = series_run(&asked->series, &j);
 	} else {

@@ -50,8 +50,9 @@ local_ports(struct world *w, struct diag *d)
 }
 
 static int
-refuse(const struct diag *d)
+refuse(struct job *j, const struct diag *d)
 {
+	j->diag = *d;
 	log_diag(d);
 	return 2;
 }
@@ -237,21 +238,21 @@ job_prepare(struct job *j)
 	sha256_hex(digest, j->guest_sha256);
 	if (uuid_make(j->started_unix_ms, j->run_id) < 0) {
 		diag_set(&d, -EIO, "the system has no random numbers");
-		return refuse(&d);
+		return refuse(j, &d);
 	}
 	if (enough_files(&d) < 0) {
-		log_diag(&d);
+		(void)refuse(j, &d);
 		return 4;
 	}
 	if (load_world(j, &d) < 0)
-		return refuse(&d);
+		return refuse(j, &d);
 	run_init(&j->run, j->sandbox, j->start_ms);
 	if (stage_collect(&j->world, &j->stage, &d) < 0)
-		return refuse(&d);
+		return refuse(j, &d);
 	j->staged = true;
 	if (j->o.reproduce &&
 	    reproduce_check(j->o.reproduce, &j->world, &j->stage, j->o.node ? j->o.node : j->world.node, &d) < 0)
-		return refuse(&d);
+		return refuse(j, &d);
 	for (i = 0; i < j->stage.warnings_len && !j->o.again; i++)
 		log_line(LOG_LEVEL_WARN, "%s", j->stage.warnings[i]);
 	progress_line(&j->progress, "files", "%zu file%s, %llu bytes%s", j->stage.entries_len,
@@ -259,9 +260,9 @@ job_prepare(struct job *j)
 		      j->stage.left_out_len ? "; some left out, see `check`" : "");
 	set_limits(j);
 	if (cred_make(&j->world, j->run_id, j->started_unix_ms, j->sandbox ? NULL : getenv("PATH"), &j->cred, &d) < 0)
-		return refuse(&d);
+		return refuse(j, &d);
 	if (make(j, &d) < 0)
-		return refuse(&d);
+		return refuse(j, &d);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ struct job { /* large: static storage */
 	uint64_t took_ms;
 	uint64_t start_ms, started_unix_ms;
 	int backend_in, backend_out; /* of start, until the loop owns them */
-	struct diag diag;            /* of backend calls */
+	struct diag diag;            /* of backend calls; when job_prepare refused: why */
 	struct run_verdict verdict;
 	char *world_shown;
 };

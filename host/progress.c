@@ -45,9 +45,9 @@ colour(enum run_status s)
 	return s == STATUS_PASSED ? "\033[1;32m" : s == STATUS_FAILED ? "\033[1;31m" : "\033[1;33m";
 }
 
-/* "(operations 0, 1, 2)", or the places in the receipt. */
-static void
-resting(const struct check_result *c, char *out, size_t size)
+/* see progress.h */
+void
+progress_rests(const struct check_result *c, char *out, size_t size)
 {
 	static const char prefix[] = "/operations/";
 	size_t i, n = 0, operations = 0;
@@ -67,9 +67,9 @@ resting(const struct check_result *c, char *out, size_t size)
 		snprintf(out + n, size - n, "%s)", c->rests_len == CHECK_RESTS_MAX ? ", ..." : "");
 }
 
-/* A label, then text; on a terminal wrapped beneath itself. */
-static void __attribute__((format(printf, 4, 5)))
-item(unsigned width, const char *label, size_t indent, const char *format, ...)
+/* see progress.h */
+void
+progress_item(unsigned width, const char *label, size_t indent, const char *format, ...)
 {
 	char text[2400];
 	const char *at = text;
@@ -93,10 +93,10 @@ explain(const struct check_result *c, unsigned width)
 {
 	char rests[400];
 
-	resting(c, rests, sizeof(rests));
-	item(width, "", 2, "%.200s%s%.600s", c->id, c->because ? ": " : "", c->because ? c->because : "");
-	item(width, "    expected", 14, "%.1000s", c->expected ? c->expected : "?");
-	item(width, "    actual", 14, "%.1000s%s", c->actual ? c->actual : "?", rests);
+	progress_rests(c, rests, sizeof(rests));
+	progress_item(width, "", 2, "%.200s%s%.600s", c->id, c->because ? ": " : "", c->because ? c->because : "");
+	progress_item(width, "    expected", 14, "%.1000s", c->expected ? c->expected : "?");
+	progress_item(width, "    actual", 14, "%.1000s%s", c->actual ? c->actual : "?", rests);
 }
 
 void

@@ -20,4 +20,9 @@ void progress_line(struct progress *p, const char *phase, const char *format, ..
 /* The verdict line and the explanations.  Colour only on a terminal without NO_COLOR. */
 void progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
 		      const char *receipt) __attribute__((nonnull(1, 2)));
+/* A label padded to indent columns, then text; in lines of width columns (0: in one), wrapped beneath itself. */
+void progress_item(unsigned width, const char *label, size_t indent, const char *format, ...)
+	__attribute__((format(printf, 4, 5), nonnull(2, 4)));
+/* "  (operations 0, 1, 2)", or the first place in the receipt, or "". */
+void progress_rests(const struct check_result *c, char *out, size_t size) __attribute__((nonnull));
 #endif
