@@ -7,6 +7,8 @@
 int cmd_doctor(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Ends what dead hosts left behind: 0 nothing is left, 4 something is, 2 usage. */
 int cmd_reap(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Keys that receipts are signed with: 0 done, 2 not. */
+int cmd_key(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* The run itself: the status table of agenttwin-host(1) is its result. */
 int cmd_run(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* A run for each of many seeds; the worst of them is its result. */

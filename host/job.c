@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/attest.h"
 #include "host/json.h"
 #include "host/redact.h"
 
@@ -223,6 +224,18 @@ enough_files(struct diag *d)
 			(unsigned long long)l.rlim_cur, OPEN_FILES_MIN);
 }
 
+/* A key that is asked for and cannot be used is known before anything runs, not when the receipt is due. */
+static int
+signing_key(struct job *j, struct diag *d)
+{
+	const char *path = getenv(SIGN_ENV);
+
+	if (!path || !*path)
+		return 0;
+	j->signs = true;
+	return sign_key_read(path, &j->sign, d);
+}
+
 int
 job_prepare(struct job *j)
 {
@@ -244,7 +257,7 @@ job_prepare(struct job *j)
 		(void)refuse(j, &d);
 		return 4;
 	}
-	if (load_world(j, &d) < 0)
+	if (signing_key(j, &d) < 0 || load_world(j, &d) < 0)
 		return refuse(j, &d);
 	run_init(&j->run, j->sandbox, j->start_ms);
 	if (stage_collect(&j->world, &j->stage, &d) < 0)
@@ -479,6 +492,24 @@ explain_error(struct job *j)
 }
 
 static int
+sign_receipt(struct job *j, FILE *f)
+{
+	char world[65];
+	struct attest a = {
+		.run_id = j->run_id,
+		.status = run_status_name(j->verdict.status),
+		.exit_code = j->verdict.exit_code,
+		.fingerprint = j->fingerprint,
+		.world_sha256 = world,
+		.guest_sha256 = j->guest_sha256,
+		.seed = j->world.seed,
+	};
+
+	sha256_hex(j->world.sha256, world);
+	return attest_sign(f, j->spool.fd, &a, &j->sign);
+}
+
+static int
 write_receipt(struct job *j, uint64_t took_ms)
 {
 	struct receipt r = {
@@ -502,6 +533,7 @@ write_receipt(struct job *j, uint64_t took_ms)
 		.seed = j->world.seed,
 		.seed_from = seed_from(j),
 		.fingerprint = j->fingerprint,
+		.signer = j->signs ? j->sign.public.id : NULL,
 		.reference = j->o.reference,
 		.started_unix_ms = j->started_unix_ms,
 		.ended_unix_ms = j->started_unix_ms + took_ms,
@@ -513,6 +545,8 @@ write_receipt(struct job *j, uint64_t took_ms)
 	if (!f)
 		return -errno;
 	rc = receipt_write(f, &r);
+	if (rc == 0 && j->signs)
+		rc = sign_receipt(j, f);
 	if (rc < 0) {
 		store_abandon(&j->store, f);
 		return rc;
@@ -647,6 +681,7 @@ void
 job_wipe(struct job *j)
 {
 	loop_wipe(&j->loop);
+	sign_key_wipe(&j->sign);
 	if (j->evidence.w)
 		evidence_wipe(&j->evidence);
 	checks_wipe(&j->checks);

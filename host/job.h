@@ -16,6 +16,7 @@
 #include "host/receipt.h"
 #include "host/reproduce.h"
 #include "host/run.h"
+#include "host/sign_key.h"
 #include "host/stage.h"
 #include "host/store.h"
 #include "host/uuid.h"
@@ -51,6 +52,8 @@ struct job { /* large: static storage */
 	struct run run;
 	struct loop loop;
 	struct progress progress;
+	struct sign_key sign; /* what receipts are signed with */
+	bool signs;           /* there is one */
 
 	struct backend_limits limits;
 	struct backend *backend;

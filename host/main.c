@@ -23,6 +23,7 @@ static const struct command {
 	{ "audit", cmd_audit, "prints the compiled-in policy", 4 },
 	{ "reap", cmd_reap, "ends what hosts that died left behind", 4 },
 	{ "receipt", cmd_receipt, "shows a receipt", 2 },
+	{ "key", cmd_key, "makes a key to sign receipts with", 2 },
 };
 #define COMMANDS_LEN (sizeof(commands) / sizeof(commands[0]))
 
@@ -40,7 +41,7 @@ help(FILE *f)
 static int
 unknown(const char *word)
 {
-	static const char *const later[] = { "test", "key", "init", "template" };
+	static const char *const later[] = { "test", "init", "template" };
 	struct nearest n;
 	size_t i;
 

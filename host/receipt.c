@@ -356,7 +356,7 @@ integrity_part(struct emit *e, const struct receipt *r)
 		emit_close(e);
 	}
 	emit_close(e);
-	emit_null(e, "signature");
+	emit_null(e, "signature"); /* attest_sign puts one here */
 	emit_close(e);
 }
 
@@ -394,7 +394,13 @@ limits_part(struct emit *e, const struct receipt *r)
 	emit_text(
 		e, NULL,
 		"The chain of frames was compared with the guest's when the run ended and cannot be recomputed from this document.");
-	emit_text(e, NULL, "This receipt is not signed: whoever can write the file can change it.");
+	if (r->signer)
+		emit_text(
+			e, NULL,
+			"The signature says that whoever holds the key made this document and that nobody changed it since, not that "
+			"the machine on which the run took place told the truth.");
+	else
+		emit_text(e, NULL, "This receipt is not signed: whoever can write the file can change it.");
 	emit_close(e);
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base64.h"
+
 void
 spool_init(struct spool *s, int fd, const struct redact *r)
 {
@@ -131,28 +133,14 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 	return line_end(s);
 }
 
+/* As a JSON string with its quotes. */
 static size_t
 base64(const uint8_t *in, size_t len, char *out)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t i, n = 0;
+	size_t n = base64_text(in, len, out + 1);
 
-	out[n++] = '"';
-	for (i = 0; i < len; i += 3) {
-		size_t left = len - i;
-		uint32_t v = (uint32_t)in[i] << 16;
-
-		if (left > 1)
-			v |= (uint32_t)in[i + 1] << 8;
-		if (left > 2)
-			v |= in[i + 2];
-		out[n++] = digits[v >> 18];
-		out[n++] = digits[(v >> 12) & 63];
-		out[n++] = left > 1 ? digits[(v >> 6) & 63] : '=';
-		out[n++] = left > 2 ? digits[v & 63] : '=';
-	}
-	out[n++] = '"';
-	return n;
+	out[0] = out[n + 1] = '"';
+	return n + 2;
 }
 
 int
