@@ -28,6 +28,10 @@
 
 #define FIXED 2u /* polled before the listeners: records, DNS */
 #define FINISH_MS 200u
+/* Operations leave when there is nothing else to do, when so many bytes of them wait, or after so long: many at once wake the
+ * monitor once. */
+#define HOLD_BYTES 65536u
+#define HOLD_MS 5u
 #define NAMES_LEFT_MAX 1024u /* times 64 queries; more than a socket holds */
 
 struct twin {
@@ -45,6 +49,7 @@ struct twin {
 	size_t calls;         /* of them: where those begin */
 	uint64_t begin_ms;
 	uint64_t finish_ms; /* when RECORD_FINISH came, 0: not yet */
+	uint64_t sent_ms;   /* when operations were sent last */
 	bool paused;        /* no descriptor or no memory for one more connection */
 };
 
@@ -169,7 +174,7 @@ finish(struct twin *t)
 	if (t->drive.failed != 0)
 		return t->drive.failed;
 	do {
-		r = records_pump(&t->records, &t->core.ops);
+		r = records_pump(&t->records);
 		if (r == 0)
 			(void)poll(&(struct pollfd){ .fd = t->records.fd, .events = POLLOUT }, 1, -1);
 	} while (r == 0);
@@ -261,19 +266,38 @@ sooner(const struct twin *t, int ms)
 	return ms < 0 || (drive >= 0 && drive < ms) ? drive : ms;
 }
 
+/* Sends operations if it is time to; idle: there is nothing else to do.  *full: the socket takes no more; *held: some wait for
+ * their time. */
+static int
+send_operations(struct twin *t, bool idle, uint64_t now, bool *full, bool *held)
+{
+	int r;
+
+	*held = false;
+	if (!idle && !*full && t->core.ops.bytes < HOLD_BYTES && now - t->sent_ms < HOLD_MS) {
+		*held = t->core.ops.bytes > 0;
+		return 0;
+	}
+	t->sent_ms = now;
+	r = records_pump(&t->records);
+	*full = r == 0;
+	return r < 0 ? r : 0;
+}
+
 static int
 serve(struct twin *t)
 {
-	bool full = false, feeding = false;
+	bool full = false, feeding = false, held = false;
 	uint64_t now;
-	int r;
+	int r, ready;
 
 	for (;;) {
 		nfds_t n = prepare(t, full);
 		size_t services = t->world.services_len;
 		bool quiet = true;
 
-		if (poll(t->polls, n, sooner(t, patience(t, feeding))) < 0 && errno != EINTR)
+		ready = poll(t->polls, n, held ? 0 : sooner(t, patience(t, feeding)));
+		if (ready < 0 && errno != EINTR)
 			return -errno;
 		now = tick(t);
 		if (t->finish_ms == 0)
@@ -283,6 +307,9 @@ serve(struct twin *t)
 		/* clients from the end, so that dropping one moves only those already served */
 		for (size_t i = t->calls - FIXED - services; i-- > 0;)
 			if (!client_serve(t->clients[i], t->polls[FIXED + services + i].revents, now))
+				drop_client(t, i);
+		for (size_t i = t->clients_len; i-- > 0;)
+			if (!client_flush(t->clients[i], now))
 				drop_client(t, i);
 		for (size_t i = 0; i < services; i++) {
 			if ((t->polls[FIXED + i].revents & POLLIN) == 0)
@@ -300,10 +327,8 @@ serve(struct twin *t)
 		doors_tick(&t->doors, &t->core, t->start->listeners);
 		if (t->core.failed != 0)
 			return t->core.failed;
-		r = records_pump(&t->records, &t->core.ops);
-		if (r < 0)
+		if ((r = send_operations(t, ready == 0, now, &full, &held)) < 0)
 			return r;
-		full = r == 0;
 		feeding = false;
 		for (size_t i = 0; i < t->clients_len; i++)
 			feeding = feeding || client_is_ready(t->clients[i]);
@@ -347,6 +372,7 @@ configure(struct twin *t, char *error, size_t size)
 		return -ENOMEM;
 	}
 	http_core_init(&t->core, &t->world);
+	t->records.ops = &t->core.ops;
 	drive_init(&t->drive, &t->core, &t->records);
 	r = twin_dns_init(&t->dns, t->start, &t->world);
 	if (r < 0)
@@ -434,6 +460,8 @@ twin_main(const struct twin_start *start)
 	r = run(t, error, sizeof(error));
 	if (r < 0) {
 		/* the record that says why is the last one, whatever else would still wait */
+		(void)!records_pump(&t->records);
+		t->records.ops = NULL;
 		t->records.leaving = t->records.leaving && t->records.sent > 0;
 		(void)!records_send(&t->records, RECORD_FAILED, error, strlen(error));
 	}

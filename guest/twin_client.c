@@ -18,6 +18,7 @@
 
 #define READ_LEN 65536u
 #define OPS_HIGH (8u << 20) /* bytes of operations waiting for the monitor; more, and clients are not read */
+#define HOLD_LEN 16384u     /* bytes of replies that wait until all clients were read; more are sent at once */
 #define RESET_MS 50u        /* between the last byte and a reset */
 #define LINGER_MS 2000u     /* a closing connection is read this long, or its reply could be lost to a RST */
 
@@ -134,7 +135,7 @@ put(struct client *c, uint64_t now)
 	return true;
 }
 
-/* What was read goes in as far as the engine takes it; the rest is kept.  False: lost. */
+/* What was read goes in as far as the engine takes it; the rest is kept.  Small replies wait for client_flush.  False: lost. */
 static bool
 feed(struct client *c, const char *data, size_t len, uint64_t now)
 {
@@ -144,7 +145,7 @@ feed(struct client *c, const char *data, size_t len, uint64_t now)
 
 		data += n;
 		len -= n;
-		if (!put(c, now))
+		if ((n == 0 || waiting(c) > HOLD_LEN) && !put(c, now))
 			return false;
 		if (n == 0 && (waiting(c) > 0 || c->http.core->failed != 0))
 			break;
@@ -232,6 +233,13 @@ client_serve(struct client *c, short events, uint64_t now)
 		if (!take(c, now))
 			return false;
 	}
+	return true;
+}
+
+/* see twin_client.h */
+bool
+client_flush(struct client *c, uint64_t now)
+{
 	if (!put(c, now))
 		return false;
 	if (waiting(c) > 0)

@@ -23,7 +23,10 @@ short client_events(struct client *c) __attribute__((nonnull));
 uint64_t client_due(const struct client *c) __attribute__((nonnull));
 /* Something can be done although its socket says nothing. */
 bool client_is_ready(struct client *c) __attribute__((nonnull));
-/* Everything that can be done now.  False: it is to be freed. */
+/* Reads and answers what can be now.  False: it is to be freed. */
 bool client_serve(struct client *c, short events, uint64_t now) __attribute__((warn_unused_result, nonnull));
+/* After client_serve of all clients: sends the answers, and looks whether the connection is at its end.  Many replies one right
+ * after the other wake a program once that waits for any of them.  False: it is to be freed. */
+bool client_flush(struct client *c, uint64_t now) __attribute__((warn_unused_result, nonnull));
 
 #endif

@@ -88,18 +88,30 @@ records_receive(struct records *r, size_t max, struct buf *body)
 	}
 }
 
-/* The next packet of the operation that is leaving. */
+/* The next packet of the operation that is leaving, or of the next one.  1; 0 there is none; -EAGAIN, -EPIPE, -ENOMEM. */
 static int
 send_next(struct records *r)
 {
-	size_t left = r->current.len - r->sent, n = left > RECORD_CHUNK ? RECORD_CHUNK : left;
-	int e = send_packet(r, RECORD_OP, n < left ? RECORD_MORE : 0, r->current.at + r->sent, n);
+	size_t left, n;
+	int e;
+
+	if (!r->leaving) {
+		r->current.len = r->sent = 0;
+		if (r->ops == NULL || !ops_take(r->ops, &r->current))
+			return 0;
+		if (r->current.failed)
+			return -ENOMEM;
+		r->leaving = true;
+	}
+	left = r->current.len - r->sent;
+	n = left > RECORD_CHUNK ? RECORD_CHUNK : left;
+	e = send_packet(r, RECORD_OP, n < left ? RECORD_MORE : 0, r->current.at + r->sent, n);
 
 	if (e < 0)
 		return e;
 	r->sent += n;
 	r->leaving = r->sent < r->current.len;
-	return 0;
+	return 1;
 }
 
 /* see twin_records.h */
@@ -109,8 +121,7 @@ records_send(struct records *r, uint8_t type, const void *body, size_t len)
 	const char *at = body;
 	int e;
 
-	while (r->leaving) {
-		e = send_next(r);
+	while ((e = send_next(r)) != 0) {
 		if (e == -EAGAIN)
 			e = wait_for(r, POLLOUT);
 		if (e < 0)
@@ -136,23 +147,12 @@ records_send(struct records *r, uint8_t type, const void *body, size_t len)
 
 /* see twin_records.h */
 int
-records_pump(struct records *r, struct ops *ops)
+records_pump(struct records *r)
 {
 	int e;
 
-	for (;;) {
-		if (!r->leaving) {
-			r->current.len = r->sent = 0;
-			if (!ops_take(ops, &r->current))
-				return 1;
-			if (r->current.failed)
-				return -ENOMEM;
-			r->leaving = true;
-		}
+	do
 		e = send_next(r);
-		if (e == -EAGAIN)
-			return 0;
-		if (e < 0)
-			return e;
-	}
+	while (e > 0);
+	return e == 0 ? 1 : e == -EAGAIN ? 0 : e;
 }
