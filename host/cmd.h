@@ -2,6 +2,7 @@
  * cmd.h - the commands of agenttwin-host, one a file.  argv[0] is the command's own name; the result is the exit status. */
 #ifndef HOST_CMD_H
 #define HOST_CMD_H
+#include <stddef.h>
 
 /* Which backends work here: 0 the asked one (default: at least one) works, 4 not, 2 usage. */
 int cmd_doctor(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
@@ -13,8 +14,15 @@ int cmd_key(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_run(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* A run for each of many seeds; the worst of them is its result. */
 int cmd_sweep(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
-/* Shows a receipt: 0 shown, 2 usage or unreadable. */
+/* What can be done with receipts: a table of the commands below, one a file, which are called with their own name in argv[0]. */
 int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Shows a receipt: 0 shown, 2 usage or unreadable. */
+int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_audit(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+
+/* For those: an error with its place and its fix (or NULL); the result is 2. */
+int receipt_complain(const char *file, const char *problem, const char *fix) __attribute__((nonnull(1, 2)));
+/* The path of the receipt that is meant.  0, or 2 after an error was told. */
+int receipt_named(const char *what, char *path, size_t size) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -1,28 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * cmd_receipt.c - `agenttwin-host receipt show FILE|FOLDER|RUNID|latest`. */
-#include <cJSON.h>
+ * cmd_receipt.c - `agenttwin-host receipt COMMAND`: the table of what can be done with receipts. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host/cmd.h"
 #include "host/diag.h"
-#include "host/receipt_read.h"
-#include "host/report_show.h"
 #include "host/store.h"
-#include "host/wrap.h"
 
-static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|FOLDER|RUNID|latest]\n"
-			    "Shows a receipt; default: latest, the newest in .agenttwin/receipts below the\n"
-			    "current folder; FOLDER: the newest below that one.\n"
-			    "  --json      the document itself\n"
-			    "  -h, --help  this text\n"
-			    "Exit status: 0 shown, 2 unreadable.\n";
+/* One a file.  about NULL: not of this version. */
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is its name */
+	const char *about;
+} commands[] = {
+	{ "show", receipt_cmd_show, "shows one in a terminal" },
+	{ "diff", NULL, NULL },
+	{ "evidence", NULL, NULL },
+	{ "html", NULL, NULL },
+	{ "verify", NULL, NULL },
+	{ "ls", NULL, NULL },
+	{ "prune", NULL, NULL },
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static int
-complain(const char *file, const char *problem, const char *fix)
+static void
+usage(FILE *f)
+{
+	size_t i;
+
+	fputs("usage: agenttwin-host receipt COMMAND [OPTION...] [ARGUMENT...]\n", f);
+	for (i = 0; i < COMMANDS; i++)
+		if (commands[i].about)
+			fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].about);
+	fputs("A receipt is named by its FILE, a FOLDER where worlds were run (the newest one\n"
+	      "there), the id of a run, or latest: the newest below the current folder.\n"
+	      "agenttwin-host receipt COMMAND --help tells more.\n",
+	      f);
+}
+
+int
+receipt_complain(const char *file, const char *problem, const char *fix)
 {
 	struct diag d = { 0 };
 
@@ -34,68 +52,35 @@ complain(const char *file, const char *problem, const char *fix)
 	return 2;
 }
 
-static int
-show(const char *what, bool raw)
+int
+receipt_named(const char *what, char *path, size_t size)
 {
-	const char *no = getenv("NO_COLOR");
-	char path[4200], why[160];
-	char *text = NULL;
-	size_t len = 0;
-	cJSON *doc;
-	int r;
-
-	if (store_find(what, path, sizeof(path)) < 0 && strcmp(what, "latest") == 0)
-		return complain(".agenttwin/receipts", "no receipt is here, below the current folder",
-				"go where a world was run, or name a file or the id of a run");
-	if (store_find(what, path, sizeof(path)) < 0)
-		return complain(what, "no such receipt",
+	if (store_find(what, path, size) == 0)
+		return 0;
+	if (strcmp(what, "latest") == 0)
+		return receipt_complain(".agenttwin/receipts", "no receipt is here, below the current folder",
+					"go where a world was run, or name a file or the id of a run");
+	return receipt_complain(what, "no such receipt",
 				"name a file, a folder where worlds were run, the id of a run, or latest");
-	r = receipt_read(path, &text, &len, &doc, why);
-	if (r < 0)
-		return complain(path, why, r == -EPROTO ? "the file is not a receipt" : NULL);
-	if (raw)
-		r = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0 ? 0 : 2;
-	else
-		r = report_show(stdout, doc, wrap_width(STDOUT_FILENO, 100),
-				isatty(STDOUT_FILENO) == 1 && (!no || !*no)) == 0
-			    ? 0
-			    : complain(path, "this is not a receipt/1", NULL);
-	cJSON_Delete(doc);
-	free(text);
-	return r;
 }
 
 int
 cmd_receipt(int argc, char **argv)
 {
-	static const char *const later[] = { "verify", "diff", "html", "evidence", "ls", "prune" };
-	const char *what = NULL;
-	bool raw = false;
-	size_t k;
-	int i;
+	char fix[160] = "use one of:";
+	size_t i;
 
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		fputs(usage, argc < 2 ? stderr : stdout);
+		usage(argc < 2 ? stderr : stdout);
 		return argc < 2 ? 2 : 0;
 	}
-	for (k = 0; k < sizeof(later) / sizeof(later[0]); k++)
-		if (strcmp(argv[1], later[k]) == 0)
-			return complain(argv[1], "not supported by this version", "use receipt show");
-	if (strcmp(argv[1], "show") != 0)
-		return complain(argv[1], "unknown command of receipt", "use receipt show");
-	for (i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (strcmp(argv[i], "--json") == 0)
-			raw = true;
-		else if (argv[i][0] == '-' && argv[i][1])
-			return complain(argv[i], "unknown option", "options are --json and --help");
-		else if (what)
-			return complain(argv[i], "more than one receipt", NULL);
-		else
-			what = argv[i];
+	for (i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) == 0 && commands[i].run)
+			return commands[i].run(argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return receipt_complain(argv[1], "not supported by this version", "use receipt show");
+		if (commands[i].run)
+			snprintf(fix + strlen(fix), sizeof(fix) - strlen(fix), " %s", commands[i].name);
 	}
-	return show(what ? what : "latest", raw);
+	return receipt_complain(argv[1], "unknown command of receipt", fix);
 }

@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * compare.c - see compare.h.  Goes through the ingredients of the fingerprint in its order; of operations, which have
- * none that means anything to a person, the difference that happened first is told. */
+ * compare.c - see compare.h.  Goes through what entered and through the ingredients of the fingerprint in its order. */
 #include "host/compare.h"
 
 #include <cJSON.h>
+#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/json.h"
-#include "host/trace.h"
-#include "proto/sha256.h"
+#include "host/receipt_read.h"
 
 #define FILES_SHOWN 5u
 #define VALUE_SHOWN 120
-
-static bool __attribute__((format(printf, 2, 3))) say(char *out, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(out, COMPARE_TEXT_MAX, format, ap);
-	va_end(ap);
-	return true;
-}
 
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
 
@@ -103,6 +91,48 @@ compare_files(const cJSON *before, const cJSON *now, char *out, size_t size)
 	return found != 0;
 }
 
+/* ---- items -------------------------------------------------------------------------------------------------------------- */
+
+const char *
+compare_part_name(enum compare_part part)
+{
+	static const char *const names[COMPARE_PARTS] = { "files", "world", "seed",   "policy", "runtime", "operations",
+							  "exit",  "state", "checks", "egress", "verdict" };
+
+	return names[part];
+}
+
+struct compare_item *
+compare_add(struct compare *c, enum compare_part part)
+{
+	struct compare_item *more;
+	size_t size;
+
+	if (c->found[part]++ >= c->limit || c->error)
+		return NULL;
+	if (c->len == c->size) {
+		size = c->size ? 2 * c->size : 16;
+		more = realloc(c->items, size * sizeof(*more));
+		if (!more) {
+			c->error = -ENOMEM;
+			c->why = "not enough memory";
+			return NULL;
+		}
+		c->items = more;
+		c->size = size;
+	}
+	memset(&c->items[c->len], 0, sizeof(c->items[0]));
+	c->items[c->len].part = part;
+	return &c->items[c->len++];
+}
+
+void
+compare_wipe(struct compare *c)
+{
+	free(c->items);
+	memset(c, 0, sizeof(*c));
+}
+
 /* ---- single values ------------------------------------------------------------------------------------------------------ */
 
 /* Compact JSON, cut. */
@@ -122,350 +152,240 @@ shown(const cJSON *v, char out[static VALUE_SHOWN + 8])
 	free(text);
 }
 
-static bool
-value(const char *what, const cJSON *a, const cJSON *b, char *out)
+/* The first member that differs, in the order of b, then of a; NULL: none. */
+static const char *
+first_member(const cJSON **a, const cJSON **b)
 {
-	char x[VALUE_SHOWN + 8], y[VALUE_SHOWN + 8];
+	const cJSON *x = (*a)->child, *y, *other;
 
-	if ((!a && !b) || json_equal(a, b))
-		return false;
-	shown(a, x);
-	shown(b, y);
-	return say(out, "%s: %s, now %s", what, x, y);
-}
-
-static const cJSON *
-at(const cJSON *doc, const char *pointer)
-{
-	return json_at(doc, pointer, false);
-}
-
-/* ---- operations --------------------------------------------------------------------------------------------------------- */
-
-struct side {
-	size_t len;
-	struct trace_place *list; /* owned; origin is the operation */
-};
-struct first { /* of the differences that were found, the one that happened first */
-	uint64_t n;
-	const cJSON *before, *now; /* one of them NULL: only the other run has it */
-};
-
-/* The place of a service in the receipt; those that are none, as the DNS stub, come last. */
-static size_t
-service_index(const cJSON *doc, const char *name)
-{
-	const cJSON *v;
-	size_t i = 0;
-
-	cJSON_ArrayForEach(v, at(doc, "/state/final"))
+	cJSON_ArrayForEach(y, *b)
 	{
-		if (name && v->string && strcmp(v->string, name) == 0)
-			return i;
-		i++;
-	}
-	return 1000;
-}
-
-/* How often a name is asked depends on time-outs: of equal ones only the first counts. */
-static size_t
-drop_repeated_names(struct trace_place *list, size_t len)
-{
-	const char *kind;
-	size_t i, n = 0;
-
-	for (i = 0; i < len; i++) {
-		kind = json_get_text(list[i].origin, "kind");
-		if (n && kind && strcmp(kind, "dns") == 0 && list[n - 1].service == list[i].service &&
-		    memcmp(list[n - 1].group, list[i].group, sizeof(list[i].group)) == 0)
+		other = x && strcmp(x->string, y->string) == 0 ? x : json_get(*a, y->string);
+		x = x ? x->next : NULL;
+		if (json_equal(other, y))
 			continue;
-		list[n++] = list[i];
+		*a = other;
+		*b = y;
+		return y->string;
 	}
-	return n;
-}
-
-/* A question for a name: its group is all there is to it. */
-static void
-name_group(const cJSON *op, uint8_t out[static 32])
-{
-	static const char *const of[] = { "problem", "transport", "name", "type" };
-	const char *route = json_get_text(op, "route"), *text;
-	struct sha256 h;
-	char lower;
-	size_t i;
-
-	sha256_init(&h);
-	sha256_add(&h, route ? route : "", route ? strlen(route) + 1 : 1);
-	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-		text = json_get_text(json_get(op, "request"), of[i]);
-		for (; text && *text; text++) {
-			lower = *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text;
-			sha256_add(&h, &lower, 1);
-		}
-		sha256_add(&h, "", 1);
-	}
-	sha256_get(&h, out);
-}
-
-static bool
-side_make(const cJSON *doc, struct side *s)
-{
-	const cJSON *list = at(doc, "/operations"), *op;
-	size_t n = (size_t)cJSON_GetArraySize(list);
-	struct trace_place *p;
-	struct trace_op t;
-
-	s->len = 0;
-	s->list = calloc(n + 1, sizeof(*s->list));
-	if (!s->list)
-		return false;
-	cJSON_ArrayForEach(op, list)
+	cJSON_ArrayForEach(x, *a)
 	{
-		p = &s->list[s->len++];
-		trace_call(op, &t);
-		if (json_get_text(op, "kind") && strcmp(json_get_text(op, "kind"), "dns") == 0)
-			name_group(op, t.group);
-		p->service = service_index(doc, json_get_text(op, "service"));
-		memcpy(p->group, t.group, sizeof(t.group));
-		memcpy(p->key, t.key, sizeof(t.key));
-		if (!json_get_u64(op, "n", UINT64_MAX, &p->n))
-			p->n = s->len;
-		p->origin = op;
-	}
-	trace_sort(s->list, s->len);
-	s->len = drop_repeated_names(s->list, s->len);
-	return true;
-}
-
-static void
-offer(struct first *f, uint64_t n, const void *before, const void *now)
-{
-	if ((f->before || f->now) && n >= f->n)
-		return;
-	f->n = n;
-	f->before = before;
-	f->now = now;
-}
-
-static bool
-differ(const struct trace_place *a, const struct trace_place *b)
-{
-	struct trace_op x, y;
-
-	trace_call(a->origin, &x);
-	trace_call(b->origin, &y);
-	return memcmp(x.content, y.content, sizeof(x.content)) != 0;
-}
-
-/* Finds the first call that was answered otherwise, the first that is missing, and the first that is new. */
-static void
-walk(const struct side *a, const struct side *b, struct first *changed, struct first *missing, struct first *added)
-{
-	size_t i = 0, k = 0;
-	int order;
-
-	while (i < a->len || k < b->len) {
-		const struct trace_place *x = &a->list[i], *y = &b->list[k];
-
-		if (i == a->len || k == b->len)
-			order = i == a->len ? 1 : -1;
-		else if (x->service != y->service)
-			order = x->service < y->service ? -1 : 1;
-		else
-			order = memcmp(x->group, y->group, sizeof(x->group));
-		if (order < 0)
-			offer(missing, x->n, x->origin, NULL);
-		else if (order > 0)
-			offer(added, y->n, NULL, y->origin);
-		else if (differ(x, y))
-			offer(changed, y->n, x->origin, y->origin);
-		i += order <= 0;
-		k += order >= 0;
-	}
-}
-
-/* "payments: POST /refunds (refund.create)" */
-static void
-call_name(const cJSON *op, char *out, size_t size)
-{
-	const cJSON *request = json_get(op, "request");
-	const char *service = json_get_text(op, "service"), *route = json_get_text(op, "route"),
-		   *method = json_get_text(request, "method"), *target = json_get_text(request, "target"),
-		   *name = json_get_text(request, "name");
-
-	snprintf(out, size, "%.64s: %.16s %.160s (%.64s)", service ? service : "?", method ? method : "look-up of",
-		 target ? target
-		 : name ? name
-			: "?",
-		 route ? route : "no route");
-}
-
-static bool
-call_changed(const cJSON *a, const cJSON *b, char *out)
-{
-	static const struct {
-		const char *pointer, *what;
-	} of[] = { { "/reply/status", "the reply's status" },
-		   { "/effects", "the effects" },
-		   { "/fault/id", "the fault" },
-		   { "/reply/sha256", "the reply's body" },
-		   { "/views/service", "the service's view" },
-		   { "/views/client", "the client's view" } };
-	char name[400], detail[COMPARE_TEXT_MAX];
-	uint64_t n = 0;
-	size_t i;
-
-	call_name(b, name, sizeof(name));
-	json_get_u64(b, "n", UINT64_MAX, &n);
-	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-		if (!(trace_is_sent(b) && strcmp(of[i].pointer, "/reply/sha256") == 0) &&
-		    value(of[i].what, at(a, of[i].pointer), at(b, of[i].pointer), detail))
-			return say(out, "%s, operation %" PRIu64 ": %.300s", name, n, detail);
-	return say(out, "%s, operation %" PRIu64 " is another", name, n);
-}
-
-static bool
-same_but_body(const cJSON *a, const cJSON *b)
-{
-	static const char *const of[] = { "/service", "/route", "/request/method", "/request/target" };
-	size_t i;
-
-	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-		if (!json_equal(at(a, of[i]), at(b, of[i])) && (at(a, of[i]) || at(b, of[i])))
-			return false;
-	return at(a, "/request/body/sha256") != NULL;
-}
-
-static bool
-operations(const cJSON *before, const cJSON *now, char *out)
-{
-	struct first changed = { 0 }, missing = { 0 }, added = { 0 };
-	struct side a, b = { 0 };
-	char name[400], detail[COMPARE_TEXT_MAX];
-	bool found = true;
-
-	if (!side_make(before, &a) || !side_make(now, &b)) {
-		free(a.list);
-		free(b.list);
-		return false;
-	}
-	walk(&a, &b, &changed, &missing, &added);
-	if (missing.before && added.now && same_but_body(missing.before, added.now) &&
-	    !(changed.now && changed.n < added.n)) {
-		call_name(added.now, name, sizeof(name));
-		if (!value("the request's body", at(missing.before, "/request/body/json"),
-			   at(added.now, "/request/body/json"), detail))
-			(void)value("the request's body", at(missing.before, "/request/body/sha256"),
-				    at(added.now, "/request/body/sha256"), detail);
-		say(out, "%s, operation %" PRIu64 ": %.300s", name, added.n, detail);
-	} else if (changed.now && !(added.now && added.n < changed.n) && !(missing.before && missing.n < changed.n)) {
-		call_changed(changed.before, changed.now, out);
-	} else if (missing.before && !(added.now && added.n < missing.n)) {
-		call_name(missing.before, name, sizeof(name));
-		say(out, "%s, operation %" PRIu64 " there, is missing", name, missing.n);
-	} else if (added.now) {
-		call_name(added.now, name, sizeof(name));
-		say(out, "%s, operation %" PRIu64 ", is new", name, added.n);
-	} else {
-		found = false;
-	}
-	free(a.list);
-	free(b.list);
-	return found;
-}
-
-/* ---- checks, state ------------------------------------------------------------------------------------------------------ */
-
-static bool
-checks(const cJSON *before, const cJSON *now, char *out)
-{
-	const cJSON *a = at(before, "/checks"), *b = at(now, "/checks");
-	const cJSON *x = a ? a->child : NULL, *y = b ? b->child : NULL;
-	const char *actual, *id, *before_id;
-
-	for (; x || y; x = x->next, y = y->next) {
-		id = json_get_text(y, "id");
-		before_id = json_get_text(x, "id");
-		if (!x || !y || strcmp(id ? id : "?", before_id ? before_id : "?") != 0)
-			return say(out, "there are other checks");
-		actual = json_get_text(y, "actual");
-		if (json_get_true(x, "held") != json_get_true(y, "held"))
-			return say(out, "the check %.64s %s, now it %s: %.300s", id ? id : "?",
-				   json_get_true(x, "held") ? "held" : "did not hold",
-				   json_get_true(y, "held") ? "holds" : "does not", actual ? actual : "?");
-	}
-	return false;
-}
-
-/* The first row or field. */
-static bool
-rows(const char *service, const cJSON *a, const cJSON *b, char *out)
-{
-	const cJSON *x = a ? a->child : NULL, *y = b ? b->child : NULL, *f;
-	char what[400], id[VALUE_SHOWN + 8];
-
-	for (; x || y; x = x ? x->next : NULL, y = y ? y->next : NULL) {
-		if (json_equal(x, y))
+		if (json_get(*b, x->string))
 			continue;
-		shown(json_get(y ? y : x, "id"), id);
-		snprintf(what, sizeof(what), "the final state of %.64s, %.64s, row %s", service,
-			 a ? a->string : b->string, id);
-		if (!x || !y || !json_equal(json_get(x, "id"), json_get(y, "id")))
-			return value(what, x, y, out);
-		cJSON_ArrayForEach(f, y)
-		{
-			size_t n = strlen(what);
-
-			if (!f->string)
-				break; /* a row that is none */
-			snprintf(what + n, sizeof(what) - n, ", %.64s", f->string);
-			if (value(what, json_get(x, f->string), f, out))
-				return true;
-			what[n] = '\0';
-		}
-		return value(what, x, y, out);
+		*a = x;
+		*b = NULL;
+		return x->string;
 	}
-	return false;
+	return NULL;
 }
 
-static bool
-state(const cJSON *before, const cJSON *now, char *out)
+/* Goes down to the first value that differs, as long as both are objects or both are lists; its pointer grows. */
+static void
+descend(const cJSON **a, const cJSON **b, char *pointer, size_t size)
 {
-	const cJSON *b, *c, *digests = at(now, "/state/final_sha256"), *d;
+	const cJSON *x, *y;
+	const char *name;
+	size_t n = 0, i;
 
-	cJSON_ArrayForEach(b, at(now, "/state/final"))
-	{
-		cJSON_ArrayForEach(c, b)
-		{
-			if (b->string && c->string &&
-			    rows(b->string, json_get(json_get(at(before, "/state/final"), b->string), c->string), c,
-				 out))
-				return true;
+	while (*a && *b && n < size) {
+		if (cJSON_IsObject(*a) && cJSON_IsObject(*b)) {
+			if (!(name = first_member(a, b)))
+				return;
+			n += (size_t)snprintf(pointer + n, size - n, "/%.60s", name);
+		} else if (cJSON_IsArray(*a) && cJSON_IsArray(*b)) {
+			i = 0;
+			for (x = (*a)->child, y = (*b)->child; x && y && json_equal(x, y); x = x->next, y = y->next)
+				i++;
+			if (!x && !y)
+				return;
+			n += (size_t)snprintf(pointer + n, size - n, "/%zu", i);
+			*a = x;
+			*b = y;
+		} else {
+			return;
 		}
 	}
-	cJSON_ArrayForEach(d, digests)
-	{
-		if (d->string && !json_equal(d, json_get(at(before, "/state/final_sha256"), d->string)))
-			return say(out, "the final state of %.64s, beyond its collections: its variables", d->string);
-	}
-	return false;
 }
 
 bool
-compare_receipts(const cJSON *before, const cJSON *now, char out[static COMPARE_TEXT_MAX])
+compare_text(const char *what, const cJSON *before, const cJSON *now, char *out, size_t size)
 {
+	char x[VALUE_SHOWN + 8], y[VALUE_SHOWN + 8], pointer[200] = "";
+
+	if ((!before && !now) || json_equal(before, now))
+		return false;
+	descend(&before, &now, pointer, sizeof(pointer));
+	shown(before, x);
+	shown(now, y);
+	snprintf(out, size, "%s%s%s: %s, now %s", what, *pointer ? " at " : "", pointer, x, y);
+	return true;
+}
+
+bool
+compare_value(struct compare *c, enum compare_part part, const char *what, const cJSON *before, const cJSON *now)
+{
+	char text[COMPARE_TEXT_MAX];
+	struct compare_item *item;
+
+	if (!compare_text(what, before, now, text, sizeof(text)))
+		return false;
+	item = compare_add(c, part);
+	if (item)
+		memcpy(item->text, text, sizeof(text));
+	return true;
+}
+
+/* A value at the same place of both. */
+static void
+value(struct compare *c, enum compare_part part, const char *what, const char *pointer, const cJSON *before,
+      const cJSON *now)
+{
+	const cJSON *a = json_at(before, pointer, false), *b = json_at(now, pointer, false);
+	size_t len = c->len;
+
+	if (!compare_value(c, part, what, a, b) || c->len == len)
+		return;
+	snprintf(c->items[len].before, sizeof(c->items[len].before), "%s", a ? pointer : "");
+	snprintf(c->items[len].now, sizeof(c->items[len].now), "%s", b ? pointer : "");
+}
+
+/* ---- what came of it ---------------------------------------------------------------------------------------------------- */
+
+static const char *
+held(const cJSON *check)
+{
+	const cJSON *v = json_get(check, "held");
+
+	return cJSON_IsTrue(v) ? "held" : cJSON_IsFalse(v) ? "did not hold" : "was not judged";
+}
+
+static void
+checks(struct compare *c, const cJSON *before, const cJSON *now)
+{
+	const cJSON *a = json_get(before, "checks"), *b = json_get(now, "checks");
+	const cJSON *x = a ? a->child : NULL, *y = b ? b->child : NULL;
+	const char *actual, *id, *before_id;
+	struct compare_item *item;
+	size_t i = 0;
+
+	for (; x || y; x = x->next, y = y->next, i++) {
+		id = json_get_text(y, "id");
+		before_id = json_get_text(x, "id");
+		if (!x || !y || strcmp(id ? id : "?", before_id ? before_id : "?") != 0) {
+			item = compare_add(c, COMPARE_CHECKS);
+			if (item)
+				snprintf(item->text, sizeof(item->text), "there are other checks");
+			return;
+		}
+		if (strcmp(held(x), held(y)) == 0 || !(item = compare_add(c, COMPARE_CHECKS)))
+			continue;
+		actual = json_get_text(y, "actual");
+		snprintf(item->text, sizeof(item->text), "the check %.64s %s, now it %s: %.300s", id ? id : "?",
+			 held(x),
+			 cJSON_IsTrue(json_get(y, "held"))    ? "holds"
+			 : cJSON_IsFalse(json_get(y, "held")) ? "does not"
+							      : "is not judged",
+			 actual ? actual : "?");
+		snprintf(item->before, sizeof(item->before), "/checks/%zu", i);
+		snprintf(item->now, sizeof(item->now), "/checks/%zu", i);
+	}
+}
+
+/* "tcp 203.0.113.9 port 443 of workflow": which destinations were tried; how often depends on time-outs. */
+static bool
+has_row(const cJSON *list, const cJSON *row)
+{
+	static const char *const of[] = { "family", "protocol", "destination", "port", "owner" };
+	const cJSON *v;
+	size_t i;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+			if ((json_get(v, of[i]) || json_get(row, of[i])) &&
+			    !json_equal(json_get(v, of[i]), json_get(row, of[i])))
+				break;
+		if (i == sizeof(of) / sizeof(of[0]))
+			return true;
+	}
+	return false;
+}
+
+static void
+egress(struct compare *c, const cJSON *mine, const cJSON *other, bool now)
+{
+	const cJSON *list = json_at(mine, "/boundary/denied_egress", false),
+		    *theirs = json_at(other, "/boundary/denied_egress", false), *row;
+	const char *protocol, *destination;
+	struct compare_item *item;
+	uint64_t port;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(row, list)
+	{
+		i++;
+		if (has_row(theirs, row) || !(item = compare_add(c, COMPARE_EGRESS)))
+			continue;
+		port = 0;
+		json_get_u64(row, "port", 65535, &port);
+		protocol = json_get_text(row, "protocol");
+		destination = json_get_text(row, "destination");
+		snprintf(item->text, sizeof(item->text), "denied egress %.20s %.60s port %" PRIu64 " %s",
+			 protocol ? protocol : "?", destination ? destination : "?", port,
+			 now ? "is new" : "is missing");
+		snprintf(now ? item->now : item->before, sizeof(item->now), "/boundary/denied_egress/%zu", i - 1);
+	}
+}
+
+int
+compare_all(struct receipt_doc *before, struct receipt_doc *now, struct compare *c)
+{
+	const cJSON *a = before->rest, *b = now->rest;
 	char files[COMPARE_TEXT_MAX - 64];
+	struct compare_item *item;
+
+	/* What entered is not in the fingerprint, but explains more than what came of it. */
+	if (compare_files(json_at(a, "/bundle/files", false), json_at(b, "/bundle/files", false), files,
+			  sizeof(files)) &&
+	    (item = compare_add(c, COMPARE_FILES))) {
+		snprintf(item->text, sizeof(item->text), "other files entered: %s", files);
+		snprintf(item->before, sizeof(item->before), "/bundle/files");
+		snprintf(item->now, sizeof(item->now), "/bundle/files");
+	}
+	value(c, COMPARE_WORLD, "the world's digest", "/run/world/sha256", a, b);
+	value(c, COMPARE_SEED, "the seed", "/run/seed", a, b);
+	value(c, COMPARE_POLICY, "the policy of the boundary", "/boundary/policy/sha256", a, b);
+	value(c, COMPARE_RUNTIME, "the runtime", "/runtime/backend", a, b);
+	value(c, COMPARE_RUNTIME, "the guest", "/runtime/guest/sha256", a, b);
+	value(c, COMPARE_RUNTIME, "Node", "/runtime/node/version", a, b);
+	compare_operations(before, now, c);
+	value(c, COMPARE_EXIT, "the exit code", "/outcome/exit/code", a, b);
+	value(c, COMPARE_EXIT, "the signal", "/outcome/exit/signal", a, b);
+	compare_state(a, b, c);
+	checks(c, a, b);
+	egress(c, a, b, false);
+	egress(c, b, a, true);
+	value(c, COMPARE_VERDICT, "the status", "/status", a, b);
+	return c->error;
+}
+
+int
+compare_receipts(struct receipt_doc *before, struct receipt_doc *now, char out[static COMPARE_TEXT_MAX])
+{
+	struct compare c = { .limit = 1 };
+	int r = compare_all(before, now, &c);
+	size_t i;
 
 	out[0] = '\0';
-	/* What entered is not in the fingerprint, but explains more than what came of it. */
-	if (compare_files(at(before, "/bundle/files"), at(now, "/bundle/files"), files, sizeof(files)))
-		return say(out, "other files entered: %s", files);
-	return value("the world's digest", at(before, "/run/world/sha256"), at(now, "/run/world/sha256"), out) ||
-	       value("the seed", at(before, "/run/seed"), at(now, "/run/seed"), out) ||
-	       value("the policy of the boundary", at(before, "/boundary/policy/sha256"),
-		     at(now, "/boundary/policy/sha256"), out) ||
-	       operations(before, now, out) ||
-	       value("the exit code", at(before, "/outcome/exit/code"), at(now, "/outcome/exit/code"), out) ||
-	       value("the signal", at(before, "/outcome/exit/signal"), at(now, "/outcome/exit/signal"), out) ||
-	       state(before, now, out) || checks(before, now, out);
+	for (i = 0; r == 0 && i < c.len; i++) {
+		if (c.items[i].part == COMPARE_RUNTIME || c.items[i].part == COMPARE_EGRESS ||
+		    c.items[i].part == COMPARE_VERDICT)
+			continue;
+		memcpy(out, c.items[i].text, COMPARE_TEXT_MAX);
+		r = 1;
+	}
+	if (r < 0)
+		snprintf(out, COMPARE_TEXT_MAX, "%s", c.why ? c.why : strerror(-r));
+	compare_wipe(&c);
+	return r;
 }

@@ -22,6 +22,23 @@ is_finite(const cJSON *v)
 }
 
 struct cJSON *
+json_parse(const char *text, size_t len, uint32_t depth_max, struct json_scan *s)
+{
+	cJSON *doc;
+
+	if (json_scan(text, len, depth_max, s) < 0)
+		return NULL;
+	doc = cJSON_ParseWithLength(text, len);
+	s->problem = doc ? NULL : "cannot be parsed";
+	if (doc && !is_finite(doc)) {
+		s->problem = "a number that is too large";
+		cJSON_Delete(doc);
+		doc = NULL;
+	}
+	return doc;
+}
+
+struct cJSON *
 json_take(const char *text, size_t len, size_t max, char why[static 160])
 {
 	struct json_scan s = { 0 };
@@ -31,18 +48,11 @@ json_take(const char *text, size_t len, size_t max, char why[static 160])
 		snprintf(why, 160, "%zu bytes, more than %zu", len, max);
 		return NULL;
 	}
-	if (json_scan(text, len, JSON_DEPTH_MAX, &s) < 0) {
-		snprintf(why, 160, "byte %zu: %s", s.offset, s.problem ? s.problem : "malformed");
-		return NULL;
-	}
-	doc = cJSON_ParseWithLength(text, len);
-	if (!doc)
-		snprintf(why, 160, "cannot be parsed");
-	if (doc && !is_finite(doc)) {
-		snprintf(why, 160, "a number that is too large");
-		cJSON_Delete(doc);
-		doc = NULL;
-	}
+	doc = json_parse(text, len, JSON_DEPTH_MAX, &s);
+	if (!doc && s.line)
+		snprintf(why, 160, "byte %zu: %s", s.offset, s.problem);
+	else if (!doc)
+		snprintf(why, 160, "%s", s.problem);
 	return doc;
 }
 

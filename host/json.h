@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 struct cJSON;
+struct json_scan;
 
+/* Scans, then parses.  NULL: malformed, *s says how; s->line is 0 when that has no place. */
+struct cJSON *json_parse(const char *text, size_t len, uint32_t depth_max, struct json_scan *s)
+	__attribute__((nonnull));
 /* Scans (depth JSON_DEPTH_MAX, len at most max), then parses.  NULL: malformed, why[160] says how. */
 struct cJSON *json_take(const char *text, size_t len, size_t max, char why[static 160]) __attribute__((nonnull));
 /* A member, or NULL when o is not an object or has none of this name. */

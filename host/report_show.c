@@ -11,6 +11,7 @@
 
 #include "host/diag.h"
 #include "host/json.h"
+#include "host/receipt_read.h"
 #include "host/wrap.h"
 
 #define OPERATIONS_SHOWN 40
@@ -182,50 +183,55 @@ checks(struct page *p, const cJSON *list)
 }
 
 static void
-operations(struct page *p, const cJSON *list)
+operation(struct page *p, const cJSON *op, int number)
 {
-	int shown = 0, all = cJSON_GetArraySize(list);
-	const cJSON *op, *request;
+	const cJSON *request;
 	uint64_t t, status, count;
 	char reply[32];
 
-	fprintf(p->f, "\noperations (%d)\n", all);
-	cJSON_ArrayForEach(op, list)
-	{
-		if (shown++ == OPERATIONS_SHOWN)
-			break;
-		request = json_get(op, "request");
-		t = 0;
-		json_get_u64(op, "t_ms", UINT64_MAX, &t);
-		if (json_get_text(request, "problem")) {
-			count = 0;
-			json_get_u64(request, "count", UINT64_MAX, &count);
-			field(p, "",
-			      "%d  %" PRIu64 " ms  %.60s  malformed (%.20s, %.10s)%s%.300s, %" PRIu64
-			      " time%s -> %.20s",
-			      shown - 1, t, text(op, "service"), text(request, "problem"), text(request, "transport"),
-			      json_get_text(request, "name") ? " with the name " : "",
-			      json_get_text(request, "name") ? text(request, "name") : "", count, count == 1 ? "" : "s",
-			      json_get_text(json_get(op, "reply"), "rcode") ? text(json_get(op, "reply"), "rcode")
-									    : "no reply");
-			continue;
-		}
-		if (json_get_text(request, "name")) {
-			field(p, "", "%d  %" PRIu64 " ms  %.60s  %.30s %.300s -> %.20s", shown - 1, t,
-			      text(op, "service"), text(request, "type"), text(request, "name"),
-			      text(json_get(op, "reply"), "rcode"));
-			continue;
-		}
-		snprintf(reply, sizeof(reply), "no reply");
-		if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
-			snprintf(reply, sizeof(reply), "%" PRIu64, status);
-		field(p, "", "%d  %" PRIu64 " ms  %.60s%s  %.20s %.300s -> %s  (%.80s)", shown - 1, t,
-		      text(op, "service"), strcmp(text(op, "kind"), "webhook") == 0 ? ", webhook" : "",
-		      text(request, "method"), text(request, "target"), reply,
-		      json_get_text(op, "route") ? text(op, "route") : "no route");
+	request = json_get(op, "request");
+	t = 0;
+	json_get_u64(op, "t_ms", UINT64_MAX, &t);
+	if (json_get_text(request, "problem")) {
+		count = 0;
+		json_get_u64(request, "count", UINT64_MAX, &count);
+		field(p, "", "%d  %" PRIu64 " ms  %.60s  malformed (%.20s, %.10s)%s%.300s, %" PRIu64 " time%s -> %.20s",
+		      number, t, text(op, "service"), text(request, "problem"), text(request, "transport"),
+		      json_get_text(request, "name") ? " with the name " : "",
+		      json_get_text(request, "name") ? text(request, "name") : "", count, count == 1 ? "" : "s",
+		      json_get_text(json_get(op, "reply"), "rcode") ? text(json_get(op, "reply"), "rcode")
+								    : "no reply");
+		return;
 	}
-	if (all > OPERATIONS_SHOWN)
-		field(p, "", "... and %d more in the receipt", all - OPERATIONS_SHOWN);
+	if (json_get_text(request, "name")) {
+		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.30s %.300s -> %.20s", number, t, text(op, "service"),
+		      text(request, "type"), text(request, "name"), text(json_get(op, "reply"), "rcode"));
+		return;
+	}
+	snprintf(reply, sizeof(reply), "no reply");
+	if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
+		snprintf(reply, sizeof(reply), "%" PRIu64, status);
+	field(p, "", "%d  %" PRIu64 " ms  %.60s%s  %.20s %.300s -> %s  (%.80s)", number, t, text(op, "service"),
+	      strcmp(text(op, "kind"), "webhook") == 0 ? ", webhook" : "", text(request, "method"),
+	      text(request, "target"), reply, json_get_text(op, "route") ? text(op, "route") : "no route");
+}
+
+static int
+operations(struct page *p, struct receipt_doc *doc)
+{
+	struct receipt_cursor cursor = { 0 };
+	cJSON *op;
+	int r;
+
+	fprintf(p->f, "\noperations (%" PRIu64 ")\n", doc->operations);
+	while ((r = receipt_next(doc, &cursor, &op)) == 1) {
+		if (cursor.index <= OPERATIONS_SHOWN)
+			operation(p, op, (int)cursor.index - 1);
+		cJSON_Delete(op);
+	}
+	if (doc->operations > OPERATIONS_SHOWN)
+		field(p, "", "... and %" PRIu64 " more in the receipt", doc->operations - OPERATIONS_SHOWN);
+	return r;
 }
 
 static void
@@ -272,19 +278,17 @@ rest(struct page *p, const cJSON *r)
 }
 
 int
-report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
+report_show(FILE *f, struct receipt_doc *doc, unsigned width, bool colour)
 {
 	struct page p = { .f = f, .width = width < 40 ? 40 : width, .colour = colour };
-	const char *kind = json_get_text(receipt, "agenttwin");
-	const cJSON *outcome = json_get(receipt, "outcome"), *change;
+	const cJSON *receipt = doc->rest, *outcome = json_get(receipt, "outcome"), *change;
+	int r;
 
-	if (!kind || strcmp(kind, "receipt/1") != 0)
-		return -EPROTO;
 	head(&p, receipt);
 	boundary(&p, json_get(receipt, "boundary"));
 	refused(&p, json_get(receipt, "boundary"));
 	checks(&p, json_get(receipt, "checks"));
-	operations(&p, json_get(receipt, "operations"));
+	r = operations(&p, doc);
 	if (cJSON_GetArraySize(json_get(json_get(receipt, "state"), "diff")))
 		fprintf(f, "\nstate that changed\n");
 	cJSON_ArrayForEach(change, json_get(json_get(receipt, "state"), "diff"))
@@ -295,5 +299,5 @@ report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
 	output(&p, json_get(outcome, "stderr"), "stderr");
 	fprintf(f, "\n");
 	rest(&p, receipt);
-	return ferror(f) ? -EIO : 0;
+	return r;
 }

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct cJSON;
+struct receipt_doc;
 
 /* Writes it to f in lines of at most width columns (at least 40).  colour: the terminal takes it.  Everything in the
- * receipt is foreign: bytes that a terminal would obey are escaped.  0; -EPROTO when it is not a receipt/1. */
-int report_show(FILE *f, const struct cJSON *receipt, unsigned width, bool colour)
+ * receipt is foreign: bytes that a terminal would obey are escaped.  0; -errno and receipt->why: it cannot be read to its end. */
+int report_show(FILE *f, struct receipt_doc *receipt, unsigned width, bool colour)
 	__attribute__((warn_unused_result, nonnull));
 #endif

@@ -36,12 +36,9 @@ take(struct reproduce *r, struct diag *d)
 {
 	static const char other[] = "name a receipt that this program wrote: a file, the id of a run, or latest";
 	const cJSON *run = json_get(r->doc, "run"), *runtime = json_get(r->doc, "runtime");
-	const char *version = json_get_text(r->doc, "agenttwin"), *id = json_get_text(run, "id"),
-		   *fingerprint = json_get_text(run, "fingerprint");
+	const char *id = json_get_text(run, "id"), *fingerprint = json_get_text(run, "fingerprint");
 	uint64_t ms;
 
-	if (!version || strcmp(version, "receipt/1") != 0)
-		return fail(r, d, -EPROTO, "this is not a receipt/1", other);
 	r->runtime = json_get_text(runtime, "backend");
 	r->node_version = json_get_text(json_get(runtime, "node"), "version");
 	if (!id || !json_is_sha256(fingerprint) || !r->runtime || !json_get_u64(run, "seed", SEED_MAX, &r->seed) ||
@@ -89,7 +86,8 @@ find_world(struct reproduce *r, const char *given, struct diag *d)
 int
 reproduce_load(const char *what, const char *world, struct reproduce *out, struct diag *d)
 {
-	char why[160];
+	char why[RECEIPT_WHY_MAX];
+	struct receipt_doc doc;
 	int r;
 
 	memset(out, 0, sizeof(*out));
@@ -100,9 +98,12 @@ reproduce_load(const char *what, const char *world, struct reproduce *out, struc
 		diag_fix(d, "name a file, a folder where worlds were run, the id of a run, or latest");
 		return r;
 	}
-	r = receipt_read(out->reference.path, NULL, NULL, &out->doc, why);
+	r = receipt_open(out->reference.path, &doc, why);
 	if (r < 0)
 		return fail(out, d, r, why, "name a receipt that can be read");
+	out->doc = doc.rest; /* moved */
+	doc.rest = NULL;
+	receipt_close(&doc);
 	r = take(out, d);
 	return r < 0 ? r : find_world(out, world, d);
 }
@@ -218,17 +219,22 @@ bool
 reference_compare(const struct reference *r, const char *fingerprint, const char *path,
 		  char text[static COMPARE_TEXT_MAX])
 {
-	cJSON *before = NULL, *now = NULL;
-	char why[160];
+	struct receipt_doc before, now;
+	char why[RECEIPT_WHY_MAX];
+	bool have = false;
 
 	text[0] = '\0';
 	if (strcmp(r->fingerprint, fingerprint) == 0)
 		return true;
-	if (receipt_read(r->path, NULL, NULL, &before, why) < 0 || receipt_read(path, NULL, NULL, &now, why) < 0)
+	if (receipt_open(r->path, &before, why) == 0) {
+		have = receipt_open(path, &now, why) == 0;
+		if (have && compare_receipts(&before, &now, text) == 0)
+			snprintf(text, COMPARE_TEXT_MAX, "in nothing that the receipts show");
+		if (have)
+			receipt_close(&now);
+		receipt_close(&before);
+	}
+	if (!have)
 		snprintf(text, COMPARE_TEXT_MAX, "the receipts cannot be compared: %s", why);
-	else if (!compare_receipts(before, now, text))
-		snprintf(text, COMPARE_TEXT_MAX, "in nothing that the receipts show");
-	cJSON_Delete(before);
-	cJSON_Delete(now);
 	return false;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * fuzz_compare.c - two receipts of anybody, divided by a byte 0, and what differs between them; seeds as an option. */
-#include <cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/compare.h"
-#include "host/json.h"
+#include "host/receipt_read.h"
 #include "host/seeds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,18 +30,19 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = memchr(data, 0, size);
 	size_t len = zero ? (size_t)(zero - data) : size;
-	char why[160], text[COMPARE_TEXT_MAX];
-	cJSON *a, *b = NULL;
+	char why[RECEIPT_WHY_MAX], text[COMPARE_TEXT_MAX];
+	struct receipt_doc a, b;
 
 	seeds(data, size);
-	a = json_take((const char *)data, len, 1u << 20, why);
-	if (a && zero)
-		b = json_take((const char *)zero + 1, size - len - 1, 1u << 20, why);
-	if (a && compare_receipts(a, a, text))
+	if (receipt_open_text((const char *)data, len, &a, why) < 0)
+		return 0;
+	if (compare_receipts(&a, &a, text) == 1)
 		abort(); /* nothing differs from itself */
-	if (a && b && compare_receipts(a, b, text) && (!text[0] || strlen(text) >= sizeof(text)))
-		abort();
-	cJSON_Delete(a);
-	cJSON_Delete(b);
+	if (zero && receipt_open_text((const char *)zero + 1, size - len - 1, &b, why) == 0) {
+		if (compare_receipts(&a, &b, text) && (!text[0] || strlen(text) >= sizeof(text)))
+			abort();
+		receipt_close(&b);
+	}
+	receipt_close(&a);
 	return 0;
 }

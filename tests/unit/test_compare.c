@@ -9,6 +9,7 @@
 #include "host/diag.h"
 #include "host/reproduce.h"
 #include "host/series.h"
+#include "tests/lib/receipt_text.h"
 #include "tests/lib/tap.h"
 
 #define D1 "1111111111111111111111111111111111111111111111111111111111111111"
@@ -27,7 +28,7 @@
 #define OPS OP(0, "\"k1\"", "b1", 201, D1) "," OP(1, "null", "b2", 201, D2) "," NAME(2, "x.org")
 
 static const char base[] =
-	"{\"agenttwin\":\"receipt/1\",\"run\":{\"id\":\"r1\",\"seed\":7,\"world\":{\"path\":\"w.json\",\"sha256\":\"" D1
+	"\"agenttwin\":\"receipt/1\",\"run\":{\"id\":\"r1\",\"seed\":7,\"world\":{\"path\":\"w.json\",\"sha256\":\"" D1
 	"\"},\"fingerprint\":\"" D1
 	"\"},\"bundle\":{\"files\":[{\"path\":\"a.mjs\",\"kind\":\"file\",\"mode\":\"0644\","
 	"\"sha256\":\"" D1 "\"},{\"path\":\"b.mjs\",\"kind\":\"file\",\"mode\":\"0644\",\"sha256\":\"" D1 "\"}]},"
@@ -35,40 +36,44 @@ static const char base[] =
 	"\"outcome\":{\"exit\":{\"code\":0,\"signal\":null}},\"operations\":[" OPS "],"
 	"\"checks\":[{\"id\":\"exit\",\"held\":true,\"actual\":\"0\"}],"
 	"\"state\":{\"final\":{\"pay\":{\"rows\":[{\"id\":\"a\",\"x\":1},{\"id\":\"b\",\"x\":2}]}},"
-	"\"final_sha256\":{\"pay\":\"" D1 "\"}}}";
+	"\"final_sha256\":{\"pay\":\"" D1 "\"}}";
 
-static cJSON *
+/* The receipt with one text in it replaced; owned by the caller. */
+static char *
 changed(const char *from, const char *to)
 {
-	char *text = malloc(sizeof(base) + 4096);
+	char *members = malloc(sizeof(base) + 4096), *text;
 	const char *at = strstr(base, from);
-	cJSON *doc;
 
-	if (!text || !at)
+	if (!members || !at)
 		abort();
-	sprintf(text, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
-	doc = cJSON_Parse(text);
-	if (!doc) {
-		printf("Bail out! %s\n", text);
-		exit(1);
-	}
-	free(text);
-	return doc;
+	sprintf(members, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
+	text = receipt_text(members);
+	free(members);
+	return text;
 }
 
 static void
 says(const char *from, const char *to, const char *want)
 {
-	cJSON *a = cJSON_Parse(base), *b = changed(from, to);
-	char text[COMPARE_TEXT_MAX];
-	bool found = compare_receipts(a, b, text);
+	char *before = receipt_text(base), *now = changed(from, to), why[RECEIPT_WHY_MAX], text[COMPARE_TEXT_MAX];
+	struct receipt_doc a, b;
+	int r;
 
+	if (receipt_open_text(before, strlen(before), &a, why) < 0 ||
+	    receipt_open_text(now, strlen(now), &b, why) < 0) {
+		printf("Bail out! %s %s\n", why, now);
+		exit(1);
+	}
+	r = compare_receipts(&a, &b, text);
 	if (!want)
-		ok(!found, "no difference: %s", found ? text : to);
+		ok(r == 0, "no difference: %s", r ? text : to);
 	else
 		is_str(text, want, "a difference");
-	cJSON_Delete(a);
-	cJSON_Delete(b);
+	receipt_close(&a);
+	receipt_close(&b);
+	free(before);
+	free(now);
 }
 
 static void
@@ -158,12 +163,14 @@ test_load(void)
 	struct diag d = { 0 };
 	char *text;
 
-	is_int(load(base), 0, "a receipt");
+	text = receipt_text(base);
+	is_int(load(text), 0, "a receipt");
+	free(text);
 	ok(load("") < 0, "nothing");
 	ok(load("[]") < 0, "a list");
 	ok(load("{ \"agenttwin\": \"world/1\" }") < 0, "a world");
 	ok(load("{ \"agenttwin\": \"receipt/1\" }") < 0, "nearly nothing");
-	text = strdup(base);
+	text = receipt_text(base);
 	memcpy(strstr(text, "\"seed\":7"), "\"sred\":7", 8);
 	ok(load(text) < 0, "no seed");
 	free(text);
