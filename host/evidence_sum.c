@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * evidence_sum.c - what the evidence comes to at the end: facts for the checks, and the fingerprint. */
 #include <cJSON.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/evidence.h"
+#include "host/fingerprint.h"
 #include "host/json.h"
-#include "host/trace.h"
 
 struct cJSON *
 evidence_state_doc(struct evidence *e, unsigned phase, size_t service)
@@ -87,54 +85,38 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 	evidence_faults_facts(e, out);
 }
 
-static void
-hash_line(struct sha256 *h, const char *name, const char *value)
+static const uint8_t *
+content_of(const void *origin)
 {
-	sha256_add(h, name, strlen(name));
-	sha256_add(h, "=", 1);
-	sha256_add(h, value, strlen(value));
-	sha256_add(h, "\n", 1);
+	const struct evidence_op *o = origin;
+
+	return o->content;
 }
 
-static void
-hash_digest(struct sha256 *h, const char *name, const uint8_t digest[static 32])
+static const char *
+label_of(const void *arg, size_t service)
 {
-	char hex[65];
+	const struct evidence *e = arg;
 
-	sha256_hex(digest, hex);
-	hash_line(h, name, hex);
+	return service == EVIDENCE_TRIGGER ? "trigger" : service == EVIDENCE_DNS ? NULL : e->w->services[service].name;
 }
 
 static void
 hash_operations(struct sha256 *h, const struct evidence *e)
 {
-	struct trace_place *sorted = e->ops_len ? calloc(e->ops_len, sizeof(*sorted)) : NULL;
-	const struct evidence_op *o, *before = NULL;
+	struct trace_place *list = e->ops_len ? calloc(e->ops_len, sizeof(*list)) : NULL;
+	const struct fingerprint_ops ops = { content_of, label_of, e };
 	size_t i;
 
-	if (e->ops_len && !sorted)
-		hash_line(h, "operations", "unknown"); /* equal to no whole record */
-	for (i = 0; sorted && i < e->ops_len; i++) {
-		o = &e->ops[i];
-		sorted[i].service = o->service;
-		memcpy(sorted[i].group, o->group, sizeof(o->group));
-		memcpy(sorted[i].key, o->key, sizeof(o->key));
-		sorted[i].n = o->n;
-		sorted[i].origin = o;
+	for (i = 0; list && i < e->ops_len; i++) {
+		list[i].service = e->ops[i].service;
+		memcpy(list[i].group, e->ops[i].group, sizeof(list[i].group));
+		memcpy(list[i].key, e->ops[i].key, sizeof(list[i].key));
+		list[i].n = e->ops[i].n;
+		list[i].origin = &e->ops[i];
 	}
-	if (sorted)
-		trace_sort(sorted, e->ops_len);
-	for (i = 0; sorted && i < e->ops_len; i++, before = o) {
-		o = sorted[i].origin;
-		if (o->service == EVIDENCE_TRIGGER)
-			hash_digest(h, "trigger", o->content);
-		else if (o->service != EVIDENCE_DNS)
-			hash_digest(h, e->w->services[o->service].name, o->content);
-		else if (!before || before->service != EVIDENCE_DNS ||
-			 memcmp(before->content, o->content, sizeof(o->content)) != 0)
-			hash_digest(h, "dns", o->content); /* how often depends on time-outs */
-	}
-	free(sorted);
+	fingerprint_operations(h, list, e->ops_len, &ops);
+	free(list);
 }
 
 bool
@@ -154,24 +136,21 @@ void
 evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 {
 	struct sha256 h;
-	char text[64];
+	char hex[65];
 	uint8_t digest[32];
 	size_t i;
 
-	sha256_init(&h);
-	hash_line(&h, "fingerprint", "2");
-	hash_line(&h, "policy", e->gate.policy_sha256);
-	hash_digest(&h, "world", e->w->sha256);
-	snprintf(text, sizeof(text), "%" PRIu64, seed);
-	hash_line(&h, "seed", text);
-	snprintf(text, sizeof(text), "%d/%u", e->have_exit ? e->exit.code : -2, e->have_exit ? e->exit.signal : 0u);
-	hash_line(&h, "exit", text);
+	sha256_hex(e->w->sha256, hex);
+	fingerprint_begin(&h, e->gate.policy_sha256, hex, seed, e->have_exit ? e->exit.code : -2,
+			  e->have_exit ? e->exit.signal : 0u);
 	hash_operations(&h, e);
 	for (i = 0; i < e->checks->results_len; i++)
-		hash_line(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
-	for (i = 0; i < e->w->services_len; i++)
-		if (evidence_state_digest(e, i, digest))
-			hash_digest(&h, "state", digest);
-	sha256_get(&h, digest);
-	sha256_hex(digest, out);
+		fingerprint_check(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
+	for (i = 0; i < e->w->services_len; i++) {
+		if (!evidence_state_digest(e, i, digest))
+			continue;
+		sha256_hex(digest, hex);
+		fingerprint_state(&h, hex);
+	}
+	fingerprint_end(&h, out);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * receipt_state.c - the part `state`: before, after, and what differs, row by row and field by field. */
 #include <cJSON.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "host/emit.h"
 #include "host/json.h"
 #include "host/receipt.h"
+#include "host/state_diff.h"
 
 static void
 phase(struct emit *e, const struct receipt *r, const char *key, unsigned number)
@@ -30,8 +29,10 @@ struct diff {
 };
 
 static void
-entry(struct diff *d, const char *path, const cJSON *before, const cJSON *after)
+entry(void *arg, const char *path, const cJSON *before, const cJSON *after)
 {
+	struct diff *d = arg;
+
 	if (d->entries++ >= RECEIPT_DIFF_MAX)
 		return;
 	emit_open(d->e, NULL, '{');
@@ -40,102 +41,6 @@ entry(struct diff *d, const char *path, const cJSON *before, const cJSON *after)
 	emit_json(d->e, "before", before);
 	emit_json(d->e, "after", after);
 	emit_close(d->e);
-}
-
-/* Appends "/" and a token, escaped as RFC 6901 says. */
-static void
-join(char *out, size_t size, const char *path, const char *name)
-{
-	size_t n = (size_t)snprintf(out, size, "%s/", path);
-
-	for (; *name && n + 3 < size; name++) {
-		if (*name == '~' || *name == '/') {
-			out[n++] = '~';
-			out[n++] = *name == '~' ? '0' : '1';
-		} else {
-			out[n++] = *name;
-		}
-	}
-	if (n < size)
-		out[n] = '\0';
-}
-
-static void
-fields(struct diff *d, const char *path, const cJSON *before, const cJSON *after)
-{
-	const cJSON *v, *other;
-	char sub[1200];
-
-	cJSON_ArrayForEach(v, before)
-	{
-		other = json_get(after, v->string);
-		join(sub, sizeof(sub), path, v->string);
-		if (!json_equal(v, other))
-			entry(d, sub, v, other);
-	}
-	cJSON_ArrayForEach(v, after)
-	{
-		join(sub, sizeof(sub), path, v->string);
-		if (!json_get(before, v->string))
-			entry(d, sub, NULL, v);
-	}
-}
-
-static void
-id_text(const cJSON *row, char *out, size_t size)
-{
-	const cJSON *id = json_get(row, "id");
-	uint64_t number;
-
-	if (cJSON_IsString(id))
-		snprintf(out, size, "%s", id->valuestring);
-	else if (json_as_u64(id, UINT64_MAX, &number))
-		snprintf(out, size, "%llu", (unsigned long long)number);
-	else
-		out[0] = '\0';
-}
-
-/* Both lists are in id order, as the twins promise; a list that is not only makes a longer diff, never a shorter one. */
-static void
-rows(struct diff *d, const char *path, const cJSON *before, const cJSON *after)
-{
-	const cJSON *a = before ? before->child : NULL, *b = after ? after->child : NULL;
-	char ida[512], idb[512], sub[1200];
-	int order;
-
-	while (a || b) {
-		id_text(a, ida, sizeof(ida));
-		id_text(b, idb, sizeof(idb));
-		order = !a ? 1 : !b ? -1 : strcmp(ida, idb);
-		join(sub, sizeof(sub), path, order <= 0 ? ida : idb);
-		if (order == 0)
-			fields(d, sub, a, b);
-		else
-			entry(d, sub, order < 0 ? a : NULL, order > 0 ? b : NULL);
-		if (order <= 0)
-			a = a->next;
-		if (order >= 0)
-			b = b->next;
-	}
-}
-
-static void
-service(struct diff *d, const cJSON *before, const cJSON *after)
-{
-	const cJSON *v;
-	char path[300];
-
-	cJSON_ArrayForEach(v, before)
-	{
-		join(path, sizeof(path), "", v->string);
-		rows(d, path, v, json_get(after, v->string));
-	}
-	cJSON_ArrayForEach(v, after)
-	{
-		join(path, sizeof(path), "", v->string);
-		if (!json_get(before, v->string))
-			rows(d, path, NULL, v);
-	}
 }
 
 void
@@ -161,7 +66,7 @@ receipt_state(struct emit *e, const struct receipt *r)
 		after = evidence_state_doc(r->evidence, 1, i);
 		d.service = r->world->services[i].name;
 		if (before && after) /* without one of them nothing can be said to have changed */
-			service(&d, json_get(before, "collections"), json_get(after, "collections"));
+			state_diff(json_get(before, "collections"), json_get(after, "collections"), entry, &d);
 		cJSON_Delete(before);
 		cJSON_Delete(after);
 	}
