@@ -4,6 +4,7 @@
 
 #include <cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,16 @@ check_kind_name(enum check_kind k)
 		return "calls";
 	case CHECK_NEVER:
 		return "never";
+	case CHECK_ORDER:
+		return "order";
 	case CHECK_STATE:
 		return "state";
+	case CHECK_RELATION:
+		return "relation";
+	case CHECK_UNCHANGED:
+		return "unchanged";
+	case CHECK_PROCESS:
+		return "process";
 	case CHECK_NO_EGRESS:
 		return "no-egress";
 	}
@@ -78,6 +87,90 @@ check_rests_on(struct check_result *r, const char *format, ...)
 	va_end(ap);
 }
 
+/* The last one gives way when there is no room. */
+void
+check_rests_first(struct check_result *r, uint64_t operation)
+{
+	char text[sizeof(r->rests[0])];
+	size_t i;
+
+	snprintf(text, sizeof(text), "/operations/%" PRIu64, operation);
+	for (i = 0; i < r->rests_len && strcmp(r->rests[i], text) != 0; i++)
+		;
+	if (i == r->rests_len && r->rests_len <= CHECK_RESTS_MAX)
+		r->rests_len++;
+	else if (i == r->rests_len)
+		i--;
+	memmove(r->rests[1], r->rests[0], i * sizeof(r->rests[0]));
+	memcpy(r->rests[0], text, sizeof(text));
+}
+
+const char *
+check_mode_text(enum check_mode mode)
+{
+	switch (mode) {
+	case MODE_AT_END:
+		break;
+	case MODE_ALWAYS:
+		return "at every moment: ";
+	case MODE_NEVER:
+		return "at no moment: ";
+	case MODE_SOMETIMES:
+		return "at some moment: ";
+	}
+	return "";
+}
+
+bool
+check_moment(struct check *c, bool holds, uint64_t n)
+{
+	struct check_moments *m = &c->moments;
+
+	m->seen++;
+	m->held += holds;
+	if (m->marked || holds == (c->def->mode == MODE_ALWAYS))
+		return false;
+	m->marked = true;
+	m->at = n;
+	return true;
+}
+
+bool
+check_moments_hold(enum check_mode mode, const struct check_moments *m)
+{
+	switch (mode) {
+	case MODE_ALWAYS:
+		return m->seen > 0 && m->held == m->seen;
+	case MODE_NEVER:
+		return m->seen > 0 && m->held == 0;
+	case MODE_SOMETIMES:
+		return m->held > 0;
+	case MODE_AT_END:
+		break;
+	}
+	return false;
+}
+
+/* What a check of this kind keeps while the run lasts. */
+static int
+prepare(struct check *c)
+{
+	switch (c->def->kind) {
+	case CHECK_STDOUT:
+	case CHECK_STDERR:
+		c->stream = check_stream_new(c->def);
+		return c->stream ? 0 : -ENOMEM;
+	case CHECK_ORDER:
+		c->order = check_order_new();
+		return c->order ? 0 : -ENOMEM;
+	case CHECK_PROCESS:
+		c->trace = check_trace_new();
+		return c->trace ? 0 : -ENOMEM;
+	default:
+		return 0;
+	}
+}
+
 int
 checks_init(struct checks *c, const struct world *w)
 {
@@ -91,10 +184,7 @@ checks_init(struct checks *c, const struct world *w)
 	c->len = w->checks_len;
 	for (i = 0; i < c->len; i++) {
 		c->list[i].def = &w->checks[i];
-		if (w->checks[i].kind != CHECK_STDOUT && w->checks[i].kind != CHECK_STDERR)
-			continue;
-		c->list[i].stream = check_stream_new(&w->checks[i]);
-		if (!c->list[i].stream) {
+		if (prepare(&c->list[i]) < 0) {
 			checks_wipe(c);
 			return -ENOMEM;
 		}
@@ -109,7 +199,9 @@ checks_wipe(struct checks *c)
 
 	for (i = 0; i < c->len; i++) {
 		check_stream_free(c->list[i].stream);
-		free(c->list[i].keys);
+		check_order_free(c->list[i].order);
+		check_trace_free(c->list[i].trace);
+		digest_map_wipe(&c->list[i].keys);
 		cJSON_Delete(c->list[i].first);
 	}
 	for (i = 0; i < c->results_len; i++) {
@@ -126,9 +218,12 @@ checks_output(struct checks *c, enum check_kind kind, const void *data, size_t l
 {
 	size_t i;
 
-	for (i = 0; i < c->len; i++)
+	for (i = 0; i < c->len; i++) {
 		if (c->list[i].stream && c->list[i].def->kind == kind)
 			check_stream_add(c->list[i].stream, data, len);
+		if (c->list[i].trace && kind == CHECK_STDERR)
+			check_trace_add(c->list[i].trace, data, len);
+	}
 }
 
 void
@@ -139,6 +234,15 @@ checks_operation(struct checks *c, uint64_t n, const struct cJSON *op)
 	for (i = 0; i < c->len; i++)
 		if (c->list[i].def->kind == CHECK_CALLS || c->list[i].def->kind == CHECK_NEVER)
 			check_calls_add(&c->list[i], n, op);
+		else if (c->list[i].order)
+			check_order_add(&c->list[i], n, op);
+}
+
+/* Operations beyond the limit are not known, so nothing that rests on all of them can hold. */
+static bool
+is_of_operations(enum check_kind k)
+{
+	return k == CHECK_CALLS || k == CHECK_NEVER || k == CHECK_ORDER;
 }
 
 static int
@@ -159,6 +263,13 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	case CHECK_CALLS:
 	case CHECK_NEVER:
 		return check_calls_finish(one, r);
+	case CHECK_ORDER:
+		return check_order_finish(one, r);
+	case CHECK_UNCHANGED:
+		return check_unchanged_finish(one->def, c->w, f, r);
+	case CHECK_PROCESS:
+		return check_process_finish(one, f, c->redact, r);
+	case CHECK_RELATION:
 	case CHECK_STATE:
 		return check_state_finish(one->def, c->w, f, r);
 	case CHECK_NO_EGRESS:
@@ -183,10 +294,9 @@ checks_finish(struct checks *c, const struct check_facts *f)
 		rc = i < c->len ? finish_one(c, i, f, r) : check_built_in(i - c->len, f, r);
 		if (rc < 0)
 			return rc;
-		/* Operations beyond the limit are not known, so nothing that counts them can hold. */
-		if (i < c->len && f->truncated[TRUNCATED_OPERATIONS] &&
-		    (c->list[i].def->kind == CHECK_CALLS || c->list[i].def->kind == CHECK_NEVER) && r->held) {
-			r->held = false;
+		if (i < c->len && f->truncated[TRUNCATED_OPERATIONS] && is_of_operations(c->list[i].def->kind) &&
+		    r->held) {
+			r->held = r->idle = false;
 			if ((rc = check_actual(r, "not all operations are recorded: the limit was reached")) < 0)
 				return rc;
 		}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/digest_map.h"
 #include "host/world.h"
 #include "proto/plan.h"
 
@@ -24,20 +25,31 @@ struct check_stream; /* private to check_stream.c */
 struct check_result {
 	const char *id, *kind, *because; /* borrowed from the world, or static; because may be NULL */
 	bool held;
+	bool idle;               /* held, but nothing happened that it could have been about: it rests on nothing */
 	char *expected, *actual; /* owned; one line of text each */
 	size_t rests_len;        /* JSON Pointers into the receipt */
 	char rests[CHECK_RESTS_MAX + 1][160];
 };
+/* What was judged along the run, in the modes always, never and sometimes. */
+struct check_moments {
+	uint64_t seen, held;
+	bool marked; /* of always the first moment that did not hold, of the others the first that did: */
+	uint64_t at; /* after this operation; UINT64_MAX: none was */
+};
 struct check {
 	const struct world_check *def;
+	struct check_moments moments;
 	struct check_stream *stream;   /* of stdout and stderr */
+	uint64_t near;                 /* of calls and never: calls of the same service, selected or not */
 	uint64_t matched, counted;     /* of calls and never: operations selected; what `count` counts */
 	uint64_t ops[CHECK_RESTS_MAX]; /* the first ones */
-	uint8_t (*keys)[32];           /* owned: digests of the keys seen, for count: keys */
-	size_t keys_len, keys_size;
+	struct digest_map keys;        /* owned: those seen, for count: keys */
 	uint64_t keyless;              /* of count: keys, writes that have none */
+	uint64_t counted_then;         /* at moments.at */
 	struct cJSON *first;           /* owned: of all_equal, the first value */
 	bool differs, nothing, failed; /* nothing: there was no value; failed: no memory */
+	struct check_order *order;     /* owned, private to check_order.c, as the next to check_process.c */
+	struct check_trace *trace;
 };
 struct checks {
 	const struct world *w;       /* borrowed */
@@ -70,8 +82,9 @@ struct check_facts {
 	size_t triggers, triggers_answered;  /* of the world */
 	const char *trigger_left;            /* the first one without an answer; NULL none */
 	bool trigger_sent;                   /* it was sent at least */
-	/* The final state of a service as a new document, or NULL. */
+	/* The final state of a service as a new document, or NULL; the initial one likewise. */
 	struct cJSON *(*state)(void *arg, size_t service);
+	struct cJSON *(*initial)(void *arg, size_t service);
 	void *arg;
 };
 int checks_init(struct checks *c, const struct world *w) __attribute__((warn_unused_result, nonnull));
@@ -89,6 +102,23 @@ int check_expected(struct check_result *r, const char *format, ...) __attribute_
 int check_actual(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
 void check_rests_on(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
 
+/* The same, before all that stands there; an operation stands there once. */
+void check_rests_first(struct check_result *r, uint64_t operation) __attribute__((nonnull));
+/* "" or "always ", "never " and so on: what stands before what is expected. */
+const char *check_mode_text(enum check_mode mode) __attribute__((returns_nonnull));
+/* One moment, after operation n.  True: it is the one that decides, so its particulars are to be kept. */
+bool check_moment(struct check *c, bool holds, uint64_t n) __attribute__((nonnull));
+bool check_moments_hold(enum check_mode mode, const struct check_moments *m) __attribute__((nonnull));
+
+/* check_select.c.  A call of a service, a trigger or a webhook: not a name that was asked for, nor a connection that a fault met
+ * before there was a request. */
+bool check_is_call(const struct cJSON *op) __attribute__((nonnull));
+bool check_is_reading(const struct cJSON *op) __attribute__((nonnull)); /* by its method */
+bool check_selects(const struct cJSON *selector, const struct cJSON *op) __attribute__((nonnull));
+/* Of the service of the selector, whatever else it asks for. */
+bool check_is_near(const struct cJSON *selector, const struct cJSON *op) __attribute__((nonnull));
+void check_describe(const struct cJSON *selector, char *out, size_t size) __attribute__((nonnull));
+
 struct check_stream *check_stream_new(const struct world_check *def) __attribute__((nonnull)); /* NULL: no memory */
 void check_stream_free(struct check_stream *s);
 void check_stream_add(struct check_stream *s, const void *data, size_t len) __attribute__((nonnull(1)));
@@ -98,6 +128,40 @@ int check_stream_finish(struct check_stream *s, bool truncated, const struct red
 void check_calls_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int check_calls_finish(struct check *c, struct check_result *r) __attribute__((nonnull));
 
+struct check_order *check_order_new(void); /* NULL: no memory */
+void check_order_free(struct check_order *o);
+void check_order_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
+int check_order_finish(struct check *c, struct check_result *r) __attribute__((nonnull));
+
+struct check_trace *check_trace_new(void); /* NULL: no memory */
+void check_trace_free(struct check_trace *t);
+/* What the workflow wrote to stderr. */
+void check_trace_add(struct check_trace *t, const void *data, size_t len) __attribute__((nonnull(1)));
+int check_process_finish(struct check *c, const struct check_facts *f, const struct redact *redact,
+			 struct check_result *r) __attribute__((nonnull(1, 2, 4)));
+
+/* The state of a service at one moment. */
+struct check_view {
+	struct cJSON *doc;               /* owned by who made the view; NULL: it is not known */
+	const struct cJSON *collections; /* in it */
+};
+const struct cJSON *check_view_at(const struct check_view *view, const char *path) __attribute__((nonnull));
+/* v is what stands at path.  False: it cannot be counted. */
+bool check_view_count(const struct check_view *view, const char *path, const struct cJSON *v, uint64_t *out)
+	__attribute__((nonnull(1, 2, 4)));
+/* NULL, or why there is no sum: json_sum. */
+const char *check_view_sum(const struct check_view *view, const char *path, const struct cJSON *v, const char *field,
+			   double *out) __attribute__((nonnull(1, 2, 4, 5)));
+/* What there is goes into actual[0..size); size 0: nobody asks. */
+bool check_state_holds(const struct cJSON *def, const struct check_view *view, char *actual, size_t size)
+	__attribute__((nonnull));
+/* views: one for each service of the world. */
+bool check_relation_holds(const struct cJSON *def, const struct world *w, const struct check_view *views, char *actual,
+			  size_t size) __attribute__((nonnull));
+int check_state_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
+int check_relation_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
+int check_unchanged_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
+			   struct check_result *r) __attribute__((nonnull));
 int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
 		       struct check_result *r) __attribute__((nonnull));
 int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)

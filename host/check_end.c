@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * check_end.c - checks that are judged once, at the end: exit, state, no-egress, and the built-in ones. */
+ * check_end.c - checks that are judged once, at the end: exit, no-egress, and the built-in ones. */
 #include <cJSON.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,7 +9,6 @@
 
 #include "host/check.h"
 #include "host/json.h"
-#include "proto/number.h"
 
 static bool
 signal_is(const cJSON *want, uint8_t signal)
@@ -74,89 +73,6 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 		return check_actual(r, "signal %u (SIG%s)", e->signal,
 				    sigabbrev_np(e->signal) ? sigabbrev_np(e->signal) : "?");
 	return check_actual(r, "exit code %d", e->code);
-}
-
-static int
-state_compare(const cJSON *def, const cJSON *v, struct check_result *r)
-{
-	const cJSON *equals = json_get(def, "equals"), *exists = json_get(def, "exists");
-	const char *field = json_get_text(def, "sum"), *why;
-	char *text, number[NUMBER_TEXT_SIZE];
-	uint64_t count;
-	double total = 0;
-	int rc;
-
-	if (exists) {
-		r->held = cJSON_IsBool(exists) && (v != NULL) == (bool)cJSON_IsTrue(exists);
-		return check_actual(r, v ? "it exists" : "it does not exist");
-	}
-	if (!v)
-		return check_actual(r, "nothing there");
-	if (json_get_u64(def, "count", UINT32_MAX, &count)) {
-		if (!cJSON_IsArray(v) && !cJSON_IsObject(v))
-			return check_actual(r, "neither a list nor an object, cannot be counted");
-		r->held = (uint64_t)cJSON_GetArraySize(v) == count;
-		return check_actual(r, "%d", cJSON_GetArraySize(v));
-	}
-	if (field) {
-		if ((why = json_sum(v, field, &total)))
-			return check_actual(r, "%s", why);
-		r->held = cJSON_IsNumber(equals) && number_is_equal(equals->valuedouble, total);
-		(void)number_text(total, number);
-		return check_actual(r, "sum %s", number);
-	}
-	r->held = json_equal(v, equals);
-	text = json_print(v);
-	rc = check_actual(r, "%.400s", text ? text : "?");
-	free(text);
-	return rc;
-}
-
-static int
-state_expect(const cJSON *def, const char *service, const char *path, struct check_result *r)
-{
-	const cJSON *count = json_get(def, "count"), *exists = json_get(def, "exists"),
-		    *equals = json_get(def, "equals");
-	const char *field = json_get_text(def, "sum");
-	char *text = json_print(count ? count : exists ? exists : equals);
-	int rc;
-
-	if (exists)
-		rc = check_expected(r, "%s %s %s", service, path, cJSON_IsTrue(exists) ? "exists" : "does not exist");
-	else
-		rc = check_expected(r, "%s %s %s%s%s %.300s", service, path,
-				    count   ? "counts"
-				    : field ? "sum of "
-					    : "equals",
-				    field ? field : "", field ? " is" : "", text ? text : "?");
-	free(text);
-	return rc;
-}
-
-int
-check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
-		   struct check_result *r)
-{
-	const char *service = json_get_text(def->json, "service"), *path = json_get_text(def->json, "path");
-	cJSON *doc = NULL;
-	size_t i;
-	int rc;
-
-	if (!service || !path)
-		return check_actual(r, "the check names no service or path");
-	if ((rc = state_expect(def->json, service, path, r)) < 0)
-		return rc;
-	check_rests_on(r, "/state/final/%s%s", service, path);
-	if (f->truncated[TRUNCATED_STATE])
-		return check_actual(r, "the final state is not whole: the limit was reached");
-	for (i = 0; i < w->services_len; i++)
-		if (strcmp(w->services[i].name, service) == 0)
-			doc = f->state(f->arg, i);
-	if (!doc)
-		return check_actual(r, "no final state of %s was recorded", service);
-	rc = state_compare(def->json, json_at(json_get(doc, "collections"), path, true), r);
-	cJSON_Delete(doc);
-	return rc;
 }
 
 /* What was denied, for a person. */

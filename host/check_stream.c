@@ -15,6 +15,7 @@
 
 struct check_stream {
 	enum check_stream_mode mode;
+	enum check_mode when;
 	const char *name; /* "stdout" */
 	const char *want; /* borrowed */
 	size_t want_len;
@@ -24,7 +25,10 @@ struct check_stream {
 	bool differs, held, cut, failed;
 	bool line_cut; /* of the line in buf: it went on */
 	uint64_t differs_at;
-	size_t *fail, matched; /* contains: Knuth-Morris-Pratt over the stream */
+	uint64_t lines, lines_held, line_at; /* matches along the run; line_at: the line that decides, from 1; 0 none */
+	uint64_t found_at;                   /* contains: bytes up to the end of its first place */
+	char decides[512];                   /* the line that does */
+	size_t *fail, matched;               /* contains: Knuth-Morris-Pratt over the stream */
 	regex_t regex;
 	bool regex_made;
 	char *buf; /* a line, or the JSON text */
@@ -63,6 +67,7 @@ check_stream_new(const struct world_check *def)
 	if (!s)
 		return NULL;
 	s->name = check_kind_name(def->kind);
+	s->when = def->mode;
 	if ((text = json_get_text(def->json, "equals"))) {
 		s->mode = STREAM_EQUALS;
 	} else if ((text = json_get_text(def->json, "contains"))) {
@@ -132,6 +137,7 @@ contains_add(struct check_stream *s, const char *data, size_t len)
 		if (data[i] == s->want[s->matched])
 			s->matched++;
 		s->held = s->matched == s->want_len;
+		s->found_at = s->bytes + i + 1;
 	}
 }
 
@@ -140,12 +146,27 @@ line_done(struct check_stream *s)
 {
 	regmatch_t range = { .rm_so = 0, .rm_eo = (regoff_t)s->have };
 
+	bool holds;
+
 	s->buf[s->have] = '\0'; /* for sanitizers, which do not know REG_STARTEND */
 	/* Where a line was cut is not its end: $ does not match there. */
-	if (!s->held && regexec(&s->regex, s->buf, 1, &range, REG_STARTEND | (s->line_cut ? REG_NOTEOL : 0)) == 0)
-		s->held = true;
+	holds = regexec(&s->regex, s->buf, 1, &range, REG_STARTEND | (s->line_cut ? REG_NOTEOL : 0)) == 0;
+	s->held = s->held || holds;
+	s->lines++;
+	s->lines_held += holds;
+	if (s->line_at == 0 && holds != (s->when == MODE_ALWAYS)) {
+		s->line_at = s->lines;
+		snprintf(s->decides, sizeof(s->decides), "%s", s->buf);
+	}
 	s->have = 0;
 	s->line_cut = false;
+}
+
+/* Whether a line decides already, so that further ones need not be looked at. */
+static bool
+is_decided(const struct check_stream *s)
+{
+	return s->when == MODE_ALWAYS ? s->line_at != 0 : s->held;
 }
 
 static void
@@ -153,7 +174,7 @@ matches_add(struct check_stream *s, const char *data, size_t len)
 {
 	size_t i;
 
-	for (i = 0; i < len && !s->held; i++) {
+	for (i = 0; i < len && !is_decided(s); i++) {
 		if (data[i] == '\n')
 			line_done(s);
 		else if (s->have < CHECK_LINE_MAX)
@@ -251,6 +272,14 @@ expect(struct check_stream *s, struct check_result *r)
 	int rc;
 
 	escape_text(s->want ? s->want : "", s->want_len > 160 ? 160 : s->want_len, shown, sizeof(shown));
+	if (s->mode == STREAM_MATCHES && s->when != MODE_AT_END)
+		return check_expected(r, "%s line of %s matches '%s'",
+				      s->when == MODE_ALWAYS  ? "every"
+				      : s->when == MODE_NEVER ? "no"
+							      : "some",
+				      s->name, shown);
+	if (s->mode == STREAM_CONTAINS && s->when == MODE_NEVER)
+		return check_expected(r, "%s never contains '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
 	switch (s->mode) {
 	case STREAM_EQUALS:
 		return check_expected(r, "%s equals '%s'%s", s->name, shown, s->want_len > 160 ? "..." : "");
@@ -270,11 +299,52 @@ expect(struct check_stream *s, struct check_result *r)
 	return check_expected(r, "a known parameter");
 }
 
+static void
+hide(const struct redact *redact, const char *text, size_t len, char out[static 4096])
+{
+	char head[2048];
+
+	if (len >= sizeof(head))
+		len = sizeof(head) - 1;
+	memcpy(head, text, len);
+	head[len] = '\0';
+	redact_text(redact, head, sizeof(head));
+	escape_text(head, strlen(head), out, 4096);
+}
+
+/* always and never: not what there is as soon as it is there, but what there is all along. */
+static int
+modes_finish(struct check_stream *s, const struct redact *redact, struct check_result *r)
+{
+	char shown[4096];
+
+	if (s->mode == STREAM_CONTAINS) {
+		r->held = !s->held;
+		r->idle = r->held && s->bytes == 0;
+		if (r->held)
+			return check_actual(r, "it does not, in %" PRIu64 " bytes", s->bytes);
+		return check_actual(r, "it stands there, up to byte %" PRIu64, s->found_at);
+	}
+	if (s->lines == 0 && s->when == MODE_ALWAYS)
+		return check_actual(r, "the workflow wrote no line to %s", s->name);
+	if (s->line_at) {
+		hide(redact, s->decides, strlen(s->decides), shown);
+		return check_actual(r, "line %" PRIu64 " %s: '%.100s'%s", s->line_at,
+				    s->when == MODE_ALWAYS ? "does not" : "does", shown,
+				    strlen(shown) > 100 ? "..." : "");
+	}
+	if (s->cut && s->when == MODE_NEVER)
+		return check_actual(r, "a line is longer than %u bytes: what stands beyond was not judged",
+				    CHECK_LINE_MAX);
+	r->held = true;
+	r->idle = s->bytes == 0;
+	return check_actual(r, "so in each of %" PRIu64 " lines", s->lines);
+}
+
 int
 check_stream_finish(struct check_stream *s, bool truncated, const struct redact *redact, struct check_result *r)
 {
-	char head[2048], shown[4096];
-	size_t len;
+	char shown[4096];
 	int rc;
 
 	if ((rc = expect(s, r)) < 0)
@@ -289,17 +359,18 @@ check_stream_finish(struct check_stream *s, bool truncated, const struct redact 
 		return json_finish(s, redact, r);
 	if (s->mode == STREAM_MATCHES && s->have)
 		line_done(s);
+	if (s->when == MODE_ALWAYS || s->when == MODE_NEVER)
+		return modes_finish(s, redact, r);
 	if (s->mode == STREAM_EQUALS)
 		r->held = !s->differs && s->bytes == s->want_len;
 	else
 		r->held = s->held;
+	r->idle = r->held && s->bytes == 0;
 	if (r->held)
 		return check_actual(r, "it does, in %" PRIu64 " bytes", s->bytes);
-	len = strnlen(s->head, s->head_len);
-	memcpy(head, s->head, len);
-	head[len] = '\0';
-	redact_text(redact, head, sizeof(head));
-	escape_text(head, strlen(head), shown, sizeof(shown));
+	if (s->bytes == 0)
+		return check_actual(r, "nothing was written to %s", s->name);
+	hide(redact, s->head, strnlen(s->head, s->head_len), shown);
 	if (s->mode == STREAM_EQUALS)
 		return check_actual(r, "%" PRIu64 " bytes that differ at byte %" PRIu64 ": '%.100s'%s", s->bytes,
 				    s->differs ? s->differs_at : s->bytes, shown, s->bytes > 100 ? "..." : "");

@@ -34,6 +34,12 @@ final_state(void *arg, size_t service)
 	return evidence_state_doc(arg, 1, service);
 }
 
+static struct cJSON *
+initial_state(void *arg, size_t service)
+{
+	return evidence_state_doc(arg, 0, service);
+}
+
 /* The first trigger that was not answered, if there is one. */
 static void
 fact_trigger(const struct evidence *e, struct check_facts *out)
@@ -81,6 +87,7 @@ evidence_facts(struct evidence *e, struct check_facts *out)
 		out->triggers_answered += e->triggers[i] == TRIGGER_ANSWERED;
 	fact_trigger(e, out);
 	out->state = final_state;
+	out->initial = initial_state;
 	out->arg = e;
 	evidence_faults_facts(e, out);
 }

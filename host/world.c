@@ -421,9 +421,9 @@ world_read_text(struct world *w, struct diag *d)
 	if (r == 0)
 		r = world_check_drive(&c);
 	if (r == 0)
-		r = world_check_references(&c);
-	if (r == 0)
 		r = world_check_faults(&c);
+	if (r == 0)
+		r = world_check_references(&c); /* checks name faults */
 	if (r == 0)
 		r = world_check_vacuous(&c);
 	if (r < 0 && r != -ENOMEM && !d->fix[0])

@@ -34,10 +34,24 @@ struct world_service {
 	uint8_t address[4]; /* 127.64.0.(k+1) */
 	char url[300];      /* http[s]://FIRST_HOST[:PORT], or http://127.0.0.1:PORT on local */
 };
-enum check_kind { CHECK_EXIT, CHECK_STDOUT, CHECK_STDERR, CHECK_CALLS, CHECK_NEVER, CHECK_STATE, CHECK_NO_EGRESS };
+enum check_kind {
+	CHECK_EXIT,
+	CHECK_STDOUT,
+	CHECK_STDERR,
+	CHECK_CALLS,
+	CHECK_NEVER,
+	CHECK_ORDER,
+	CHECK_STATE,
+	CHECK_RELATION,
+	CHECK_UNCHANGED,
+	CHECK_PROCESS,
+	CHECK_NO_EGRESS,
+};
+enum check_mode { MODE_AT_END, MODE_ALWAYS, MODE_NEVER, MODE_SOMETIMES };
 struct world_check {
 	const char *id;
 	enum check_kind kind;
+	enum check_mode mode;
 	const char *because;      /* or NULL */
 	const struct cJSON *json; /* the check object: parameters validated, read them from here */
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * world_names.c - the services, routes and collections that checks name: looked up when the whole world is read, since they may
  * stand below. */
-#include <assert.h>
 #include <cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -230,42 +229,180 @@ check_any_call(struct wr *c, const struct world_check *k)
 	return r;
 }
 
+/* What a selector names. */
+static int
+check_selector(struct wr *c, const struct world_check *k, const struct cJSON *v)
+{
+	const struct cJSON *name = cJSON_GetObjectItemCaseSensitive(v, "service");
+	const struct world_service *s = NULL;
+	int r = 0;
+
+	if (is_of_triggers(c, k, name))
+		return check_trigger(c, v);
+	if (name)
+		r = world_check_service(c, name->valuestring, &s);
+	if (r == 0)
+		r = world_check_route(c, v, s);
+	if (r == 0)
+		r = check_verdict(c, v, s);
+	return r;
+}
+
+static int
+check_state_names(struct wr *c, const struct cJSON *v)
+{
+	const struct world_service *s;
+	int r = world_check_service(c, cJSON_GetObjectItemCaseSensitive(v, "service")->valuestring, &s);
+
+	if (r == 0)
+		r = check_state_path(c, v, s);
+	return r < 0 ? r : check_state_shape(c, v);
+}
+
+static int
+check_fault(struct wr *c, const struct cJSON *fault)
+{
+	const struct cJSON *f, *id;
+	struct nearest n;
+	size_t mark;
+	int r;
+
+	nearest_init(&n, fault->valuestring);
+	cJSON_ArrayForEach(f, c->w->faults)
+	{
+		id = cJSON_GetObjectItemCaseSensitive(f, "id");
+		if (strcmp(id->valuestring, fault->valuestring) == 0)
+			return 0;
+		nearest_offer(&n, id->valuestring);
+	}
+	mark = wr_enter(c, "fault");
+	r = wr_fail(c, -EPROTO, "there is no fault \"%s\"", fault->valuestring);
+	if (n.best)
+		diag_fix(c->d, "did you mean \"%s\"?", n.best);
+	else
+		diag_fix(c->d, "name a fault of this world");
+	wr_leave(c, mark);
+	return r;
+}
+
+static int
+check_order(struct wr *c, const struct world_check *k)
+{
+	static const char *const names[] = { "first", "then" };
+	const struct cJSON *v, *fault;
+	size_t i, mark;
+	int r = 0;
+
+	for (i = 0; i < 2 && r == 0; i++) {
+		v = cJSON_GetObjectItemCaseSensitive(k->json, names[i]);
+		fault = cJSON_GetObjectItemCaseSensitive(v, "fault");
+		mark = wr_enter(c, names[i]);
+		r = fault ? check_fault(c, fault) : check_selector(c, k, v);
+		wr_leave(c, mark);
+	}
+	return r;
+}
+
+static int
+check_relation(struct wr *c, const struct cJSON *check)
+{
+	static const char *const names[] = { "left", "right" };
+	const struct cJSON *v;
+	size_t i, mark;
+	int r = 0;
+
+	for (i = 0; i < 2 && r == 0; i++) {
+		v = cJSON_GetObjectItemCaseSensitive(check, names[i]);
+		mark = wr_enter(c, names[i]);
+		if (!cJSON_GetObjectItemCaseSensitive(v, "value"))
+			r = check_state_names(c, v);
+		wr_leave(c, mark);
+	}
+	return r;
+}
+
+/* An exception that names what does not exist would let its own mistake through unseen. */
+static int
+check_exceptions(struct wr *c, const struct cJSON *check)
+{
+	const struct cJSON *v, *m;
+	const struct world_service *s = NULL;
+	size_t i = 0, k, len, outer = wr_enter(c, "except"), mark;
+	const char *path;
+	int r = 0;
+
+	cJSON_ArrayForEach(v, cJSON_GetObjectItemCaseSensitive(check, "except"))
+	{
+		mark = wr_enter_index(c, i++);
+		path = strchr(v->valuestring, ':') + 1;
+		len = (size_t)(path - 1 - v->valuestring);
+		for (k = 0, s = NULL; k < c->w->services_len; k++)
+			if (strlen(c->w->services[k].name) == len &&
+			    memcmp(c->w->services[k].name, v->valuestring, len) == 0)
+				s = &c->w->services[k];
+		if (!s) {
+			r = wr_fail(c, -EPROTO, "there is no service \"%.*s\"", (int)len, v->valuestring);
+			diag_fix(c->d, "name a service of this world before the colon");
+			wr_leave(c, mark);
+			break;
+		}
+		len = strcspn(path + 1, "/");
+		m = cJSON_GetObjectItemCaseSensitive(s->json, "state");
+		for (m = m ? m->child : NULL; m; m = m->next)
+			if (strlen(m->string) == len && memcmp(m->string, path + 1, len) == 0)
+				break;
+		if (!m && !(len == 1 && path[1] == '*')) {
+			r = wr_fail(c, -EPROTO, "service \"%s\" has no collection \"%.*s\"", s->name, (int)len,
+				    path + 1);
+			diag_fix(c->d, "name a collection of its \"state\" after the slash");
+		}
+		wr_leave(c, mark);
+		if (r < 0)
+			break;
+	}
+	wr_leave(c, outer);
+	return r;
+}
+
+/* What one check names. */
+static int
+check_names(struct wr *c, const struct world_check *k)
+{
+	int r;
+
+	switch (k->kind) {
+	case CHECK_CALLS:
+	case CHECK_NEVER:
+		r = check_selector(c, k, k->json);
+		return r < 0 ? r : check_any_call(c, k);
+	case CHECK_ORDER:
+		return check_order(c, k);
+	case CHECK_STATE:
+		return check_state_names(c, k->json);
+	case CHECK_RELATION:
+		return check_relation(c, k->json);
+	case CHECK_UNCHANGED:
+		return check_exceptions(c, k->json);
+	case CHECK_EXIT:
+	case CHECK_STDOUT:
+	case CHECK_STDERR:
+	case CHECK_PROCESS:
+	case CHECK_NO_EGRESS:
+		break;
+	}
+	return 0;
+}
+
 int
 world_check_references(struct wr *c)
 {
-	const struct world_service *s;
-	const struct cJSON *name;
 	size_t i, outer, inner;
 	int r = 0;
 
 	outer = wr_enter(c, "checks");
 	for (i = 0; i < c->w->checks_len && r == 0; i++) {
-		const struct world_check *k = &c->w->checks[i];
-
-		if (k->kind != CHECK_CALLS && k->kind != CHECK_NEVER && k->kind != CHECK_STATE)
-			continue;
 		inner = wr_enter_index(c, i);
-		name = cJSON_GetObjectItemCaseSensitive(k->json, "service");
-		s = NULL;
-		if (is_of_triggers(c, k, name)) {
-			r = check_trigger(c, k->json);
-			wr_leave(c, inner);
-			continue;
-		}
-		if (name)
-			r = world_check_service(c, name->valuestring, &s);
-		if (r == 0 && k->kind == CHECK_STATE) {
-			assert(s); /* it must name a service: world_checks.c */
-			r = check_state_path(c, k->json, s);
-			if (r == 0)
-				r = check_state_shape(c, k->json);
-		} else if (r == 0) {
-			r = world_check_route(c, k->json, s);
-			if (r == 0)
-				r = check_verdict(c, k->json, s);
-			if (r == 0)
-				r = check_any_call(c, k);
-		}
+		r = check_names(c, &c->w->checks[i]);
 		wr_leave(c, inner);
 	}
 	wr_leave(c, outer);

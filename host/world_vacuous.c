@@ -5,34 +5,26 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/json.h"
+#include "host/check.h"
 #include "host/world_read.h"
-#include "proto/number.h"
 
+/* Before anything ran the services hold what the world declares. */
 static bool
-state_holds(const struct wr *c, const struct cJSON *check)
+state_holds(const struct wr *c, const struct world_check *k)
 {
-	const char *service = cJSON_GetObjectItemCaseSensitive(check, "service")->valuestring;
-	const struct cJSON *v = NULL, *equals = cJSON_GetObjectItemCaseSensitive(check, "equals"),
-			   *count = cJSON_GetObjectItemCaseSensitive(check, "count"),
-			   *sum = cJSON_GetObjectItemCaseSensitive(check, "sum"),
-			   *exists = cJSON_GetObjectItemCaseSensitive(check, "exists");
-	double total;
+	struct check_view views[PLAN_SERVICES_MAX] = { 0 };
+	const struct cJSON *name = cJSON_GetObjectItemCaseSensitive(k->json, "service");
+	char none[1] = "";
 	size_t i;
 
 	for (i = 0; i < c->w->services_len; i++)
-		if (strcmp(c->w->services[i].name, service) == 0)
-			v = json_at(cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state"),
-				    cJSON_GetObjectItemCaseSensitive(check, "path")->valuestring, true);
-	if (exists)
-		return cJSON_IsTrue(exists) == (v != NULL);
-	if (!v)
-		return false;
-	if (count)
-		return (cJSON_IsArray(v) || cJSON_IsObject(v)) && (double)cJSON_GetArraySize(v) == count->valuedouble;
-	if (sum)
-		return !json_sum(v, sum->valuestring, &total) && number_is_equal(total, equals->valuedouble);
-	return json_equal(v, equals);
+		views[i].collections = cJSON_GetObjectItemCaseSensitive(c->w->services[i].json, "state");
+	if (k->kind == CHECK_RELATION)
+		return check_relation_holds(k->json, c->w, views, none, 0);
+	for (i = 0; i < c->w->services_len; i++)
+		if (strcmp(c->w->services[i].name, name->valuestring) == 0)
+			return check_state_holds(k->json, &views[i], none, 0);
+	return false;
 }
 
 static bool
@@ -58,8 +50,9 @@ calls_hold(const struct cJSON *check)
 	return high != NULL;
 }
 
+/* In every mode but `never`: that holds where the condition does not. */
 static bool
-holds_at_first(const struct wr *c, const struct world_check *k)
+condition_holds(const struct wr *c, const struct world_check *k)
 {
 	switch (k->kind) {
 	case CHECK_EXIT: /* the code of a workflow that is ended for it is not judged */
@@ -72,11 +65,22 @@ holds_at_first(const struct wr *c, const struct world_check *k)
 		return calls_hold(k->json);
 	case CHECK_NEVER:
 	case CHECK_NO_EGRESS:
+	case CHECK_UNCHANGED:
+	case CHECK_PROCESS:
 		return true;
+	case CHECK_ORDER: /* of nothing there is no order */
+		return false;
 	case CHECK_STATE:
-		return state_holds(c, k->json);
+	case CHECK_RELATION:
+		return state_holds(c, k);
 	}
 	return false;
+}
+
+static bool
+holds_at_first(const struct wr *c, const struct world_check *k)
+{
+	return condition_holds(c, k) != (k->mode == MODE_NEVER);
 }
 
 int

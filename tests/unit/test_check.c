@@ -1,72 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * test_check.c - each kind of check, holding and not, and what it says. */
-#include <cJSON.h>
 #include <signal.h>
-#include <stdlib.h>
 
-#include "host/check.h"
-#include "host/redact.h"
-#include "tests/lib/tap.h"
-
-static struct cJSON *final_state; /* a text, parsed anew each time */
-static const char *state_text;
-
-static struct cJSON *
-state(void *arg, size_t service)
-{
-	(void)arg;
-	(void)service;
-	(void)final_state;
-	return state_text ? cJSON_Parse(state_text) : NULL;
-}
-
-static struct plan_exit ended;
-static struct check_facts facts;
-static char said[4096];
-static struct redact *secrets;
-
-static void
-reset(void)
-{
-	memset(&ended, 0, sizeof(ended));
-	memset(&facts, 0, sizeof(facts));
-	facts.exit = &ended;
-	facts.sandbox = facts.twins_done = true;
-	facts.state = state;
-	state_text = NULL;
-}
-
-/* Judges one check over output cut into pieces of `cut` bytes, and operations. */
-static bool
-holds(enum check_kind kind, const char *json, const char *output, size_t cut, const char *const *ops)
-{
-	struct world_service service = { .name = "payments" };
-	struct world_check def = { .id = "it", .kind = kind };
-	struct world w = { .checks_len = 1, .checks = &def, .services_len = 1, .services = &service };
-	struct checks c;
-	cJSON *doc = cJSON_Parse(json), *op;
-	size_t i, len = output ? strlen(output) : 0;
-	bool held;
-
-	def.json = doc;
-	if (!doc || checks_init(&c, &w) < 0)
-		abort();
-	c.redact = secrets;
-	for (i = 0; i < len; i += cut)
-		checks_output(&c, kind, output + i, len - i < cut ? len - i : cut);
-	for (i = 0; ops && ops[i]; i++) {
-		op = cJSON_Parse(ops[i]);
-		checks_operation(&c, i, op);
-		cJSON_Delete(op);
-	}
-	if (checks_finish(&c, &facts) < 0)
-		abort();
-	held = c.results[0].held;
-	snprintf(said, sizeof(said), "expected %s, actual %s", c.results[0].expected, c.results[0].actual);
-	checks_wipe(&c);
-	cJSON_Delete(doc);
-	return held;
-}
+#include "tests/unit/check_one.h"
 
 static void
 streams(void)
@@ -97,6 +33,21 @@ streams(void)
 		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "", false },
 		{ "{\"json\":{\"pointer\":\"/a\",\"equals\":1}}", "{\"a\":1,\"a\":1}", false },
 		{ "{}", "x", false },
+		/* along the run */
+		{ "{\"contains\":\"aab\",\"mode\":\"never\"}", "aaaab", false },
+		{ "{\"contains\":\"abc\",\"mode\":\"never\"}", "ababab", true },
+		{ "{\"contains\":\"abc\",\"mode\":\"never\"}", "", true },
+		{ "{\"contains\":\"abab\",\"mode\":\"sometimes\"}", "abaabab", true },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "{1\n{2\n", true },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "{1\n{2", true },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "{1\n2\n{3\n", false },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "{1\n{2\n3", false },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "{1\n\n", false },
+		{ "{\"matches\":\"^[{]\",\"mode\":\"always\"}", "", false },
+		{ "{\"matches\":\"b$\",\"mode\":\"never\"}", "ba\nba\n", true },
+		{ "{\"matches\":\"b$\",\"mode\":\"never\"}", "ba\nab", false },
+		{ "{\"matches\":\"b$\",\"mode\":\"sometimes\"}", "ba\nab\na", true },
+		{ "{\"matches\":\"b$\",\"mode\":\"sometimes\"}", "ba\n", false },
 	};
 	size_t i, cut;
 	bool held;
@@ -247,6 +198,9 @@ long_lines(void)
 	ok(!holds(CHECK_STDOUT, "{\"matches\":\"^a*$\"}", text, 1000, NULL), "$ does not match where a line was cut");
 	ok(holds(CHECK_STDOUT, "{\"matches\":\"^aa\"}", text, 1000, NULL), "^ matches where it starts");
 	ok(holds(CHECK_STDOUT, "{\"matches\":\"^c$\"}", text, 1000, NULL), "and the next line is whole again");
+	ok(!holds(CHECK_STDOUT, "{\"matches\":\"zz\",\"mode\":\"never\"}", text, 1000, NULL) &&
+		   strstr(said, "was not judged"),
+	   "never: what was not looked at is not taken for good: %s", said);
 	free(text);
 }
 
@@ -288,6 +242,23 @@ calls(void)
 		{ "{\"route\":\"charge.get\",\"all_equal\":\"/key\"}", false },
 		{ "{\"route\":\"refund.create\",\"exactly\":2,\"all_equal\":\"/key\"}", true },
 		{ "{\"exactly\":3,\"all_equal\":\"/request/method\"}", false },
+		/* along the run: after each call that is chosen */
+		{ "{\"at_most\":3,\"mode\":\"always\"}", true },
+		{ "{\"at_most\":2,\"mode\":\"always\"}", false },
+		{ "{\"exactly\":3,\"mode\":\"always\"}", false },
+		{ "{\"mode\":\"always\"}", true },
+		{ "{\"route\":\"charge.get\",\"exactly\":1,\"mode\":\"always\"}", true },
+		{ "{\"route\":\"other\",\"mode\":\"always\"}", false },
+		{ "{\"route\":\"other\",\"at_most\":2,\"mode\":\"always\"}", true },
+		{ "{\"exactly\":2,\"mode\":\"sometimes\"}", true },
+		{ "{\"exactly\":4,\"mode\":\"sometimes\"}", false },
+		{ "{\"exactly\":2,\"mode\":\"never\"}", false },
+		{ "{\"at_least\":4,\"mode\":\"never\"}", true },
+		{ "{\"route\":\"other\",\"exactly\":0,\"mode\":\"never\"}", false },
+		{ "{\"count\":\"keys\",\"at_most\":1,\"mode\":\"always\"}", true },
+		{ "{\"count\":\"effects\",\"exactly\":2,\"mode\":\"always\"}", true },
+		{ "{\"all_equal\":\"/request/method\",\"mode\":\"always\"}", false },
+		{ "{\"route\":\"refund.create\",\"all_equal\":\"/request/method\",\"mode\":\"always\"}", true },
 	};
 	size_t i;
 
@@ -299,7 +270,12 @@ calls(void)
 	selectors();
 	reset();
 	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.get\"}", NULL, 1, ops), "never: it did");
-	ok(holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops), "never: it did not");
+	ok(holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops) && !was_idle, "never: it did not");
+	ok(holds(CHECK_NEVER, "{\"service\":\"mail\"}", NULL, 1, ops) && was_idle,
+	   "never of a service that nobody called rests on nothing");
+	ok(!holds(CHECK_CALLS, "{\"at_most\":2,\"mode\":\"always\"}", NULL, 1, ops) &&
+		   strncmp(rested, "/operations/2 ", 14) == 0,
+	   "the operation that decides comes first: %s; %s", rested, said);
 	facts.truncated[TRUNCATED_OPERATIONS] = true;
 	ok(!holds(CHECK_NEVER, "{\"route\":\"charge.delete\"}", NULL, 1, ops),
 	   "never: not when operations are missing");
