@@ -103,6 +103,8 @@ const struct filter_call filter_twins_calls[] = {
 	{ "accept", { 43, 202 }, RULE_ALLOW },
 	{ "accept4", { 288, 242 }, RULE_ALLOW },
 	{ "shutdown", { 48, 210 }, RULE_ALLOW },
+	/* A port that a fault has shut opens again.  There is no bind: nothing but a socket that was given has a port to speak of. */
+	{ "listen", { 50, 201 }, RULE_ALLOW },
 	/* Webhooks, triggers, and whether the workflow listens. */
 	{ "socket", { 41, 198 }, RULE_STREAM },
 	{ "connect", { 42, 203 }, RULE_CALLER },

@@ -26,7 +26,6 @@
 #include "guest/twin.h"
 #include "proto/cursor.h"
 
-#define BACKLOG 511
 #define RECORDS_FD 3
 #define TWINS_FILES 2048u
 #define HOSTS_SIZE (512u << 10) /* 1,000 names of 253 bytes with their addresses */
@@ -123,7 +122,7 @@ listen_one(const struct plan_service *v)
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(fd, (const void *)&a, sizeof(a)) < 0 || listen(fd, BACKLOG) < 0) {
+	    bind(fd, (const void *)&a, sizeof(a)) < 0 || listen(fd, TWIN_BACKLOG) < 0) {
 		r = -errno;
 		close(fd);
 		return r;

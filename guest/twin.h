@@ -8,6 +8,8 @@
 
 #include "proto/limits.h"
 
+#define TWIN_BACKLOG 511 /* connections that wait in a listener */
+
 struct twin_start {
 	int records; /* SEQPACKET socket to the monitor, record.h */
 	size_t listeners_len;

@@ -11,14 +11,17 @@
 
 struct http_core;
 
-#define DOORS_MS 20 /* how often they are looked at while there is such a fault */
+#define DOORS_MS 20        /* how often they are looked at while there is such a fault */
+#define DOORS_WAIT_MS 1000 /* at most so long a door that is to be shut waits for those who came before to be taken */
 
 struct doors {
-	bool refused[PLAN_SERVICES_MAX]; /* for good: what is closed stays closed */
+	bool refused[PLAN_SERVICES_MAX]; /* nobody listens: not to be polled */
 	bool dropped[PLAN_SERVICES_MAX];
-	uint32_t drops[FAULTS_MAX]; /* the listener's count when the fault began */
-	bool seen[FAULTS_MAX];      /* a packet met it, and an operation says so */
-	const char *failed;         /* the fault that cannot be had here: core->failed says why; NULL none */
+	const struct fault *of[PLAN_SERVICES_MAX]; /* that holds the door; NULL: it is open */
+	uint64_t due_ms[PLAN_SERVICES_MAX];        /* 0, or when it is shut whoever waits */
+	uint32_t drops[PLAN_SERVICES_MAX];         /* the listener's count when it began to drop */
+	bool seen[FAULTS_MAX];                     /* a packet met it, and an operation says so */
+	const char *failed; /* the fault that cannot be had here: core->failed says why; NULL none */
 };
 /* The world has such a fault that is not over. */
 bool doors_wait(const struct http_core *core) __attribute__((nonnull));

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Faults as a raw client sees them: reset, end, silence, refusal, silence before the handshake, half of a reply, noise, HTML, a
+# Faults as a raw client sees them: reset, end, silence, refusal, half of a reply, noise, HTML, a
 # wrong length, slowness, a second delivery; and what the receipt says of each.
 . tests/lib/tap.sh
 . tests/lib/agenttwin.sh
@@ -20,12 +20,12 @@ mkdir -p "$tmp/w"
 cp tests/integration/programs/faults.mjs "$tmp/w/"
 {
 	echo '{ "agenttwin": "world/1", "name": "faults", "seed": 3, "files": [ "faults.mjs" ],'
-	echo '"env": { "MAIN": "{{service.main.url}}", "DARK": "{{service.dark.url}}", "HALF": "{{service.half.url}}", "SHUT": "{{service.shut.url}}", "MUTE": "{{service.mute.url}}" },'
+	echo '"env": { "MAIN": "{{service.main.url}}", "DARK": "{{service.dark.url}}", "HALF": "{{service.half.url}}", "SHUT": "{{service.shut.url}}" },'
 	echo '"services": [ { "name": "main", "kind": "http", "hosts": [ "main.internal" ], "state": { "rows": [] }, "routes": [ { "id": "ok", "match": { "method": "GET", "path": "/ok" }, "reply": { "body": "ok" } }'
 	for r in rst fin stall mid-rst mid-fin mid-stall lost before after garble html wrong slow clean twice; do
 		printf ', %s\n' "$(route "$r")"
 	done
-	printf '] }, %s, %s, %s, %s ],\n' "$(plain dark)" "$(plain half)" "$(plain shut)" "$(plain mute)"
+	printf '] }, %s, %s, %s ],\n' "$(plain dark)" "$(plain half)" "$(plain shut)"
 	echo '"faults": ['
 	for e in rst fin stall; do
 		fault "$e" timeout-after-write "$e" ", \"how\": { \"end\": \"$e\" }" && echo ,
@@ -98,17 +98,6 @@ sed -i 's|{ "id": "dark", "class"|{ "id": "never", "class": "server-error", "on"
 run_world "$tmp/w" --runtime local --timeout 60s
 is_run failed 1 "a fault that did not fire fails the run"
 like "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" '1 of 19 did not fire; first: never' "and is named"
-
-# ---- packets that are dropped, where the kernel lets an ordinary user do that ----
-sed -i 's|{ "id": "never".*"call": { "nth": 100000 } },|{ "id": "mute", "class": "blackhole", "on": { "service": "mute" }, "phase": "connect", "how": { "end": "drop" }, "lasts": { "ms": 2000 } },|' "$tmp/w/world.json"
-run_world "$tmp/w" --runtime local --timeout 60s
-case $status in
-4) like "$err" 'fault mute cannot be had here' "the run says that it cannot" ;;
-*)
-	is_run passed 0 "packets are dropped for a while"
-	is "$(said mute) $(op mute)" "answered not-reached told-nothing" "which is seen"
-	;;
-esac
 
 # ---- an agent that refunds, and loses the acknowledgement ----
 # agent KEY: what its second attempt says as idempotency key.

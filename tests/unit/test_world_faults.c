@@ -78,6 +78,9 @@ good(void)
 	accepted(WIDE(
 		"blackhole",
 		", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": \"to the end\", \"must_fire\": false"));
+	accepted(WIDE(
+		"blackhole",
+		", \"phase\": \"connect\", \"how\": { \"end\": \"refuse\" }, \"lasts\": { \"ms\": 500 }, \"must_fire\": false"));
 	accepted(FAULT("server-error", ""));
 	accepted(FAULT("server-error", ", \"how\": { \"status\": 429, \"code\": \"rate_limit\", \"retry_after\": 1 }"));
 	accepted(FAULT("server-error", ", \"phase\": \"after-effect\", \"how\": { \"body\": \"garble\" }"));

@@ -66,8 +66,6 @@ async function reply(path) {
   return state;
 }
 
-const mute = open(at('MUTE')); // first of all, before its fault is over
-mute.socket.write(text('GET', '/ok').replace(main.host, at('MUTE').host));
 for (const path of ['/rst', '/fin', '/stall', '/mid-rst', '/mid-fin', '/mid-stall', '/lost']) await cut(path);
 for (const path of ['/before', '/after', '/garble', '/html', '/slow', '/clean', '/twice']) (await reply(path)).socket.destroy();
 const wrong = await reply('/wrong');
@@ -87,6 +85,3 @@ half.socket.destroy();
 const shut = open(at('SHUT'));
 while (!shut.over) await shut.changed;
 console.log('shut', shut.data.length, shut.over);
-await answer(mute); // its SYN is sent again by the kernel until somebody listens
-console.log('mute', mute.over ?? 'answered');
-mute.socket.destroy();
