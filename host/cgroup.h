@@ -41,6 +41,10 @@ struct cgroup {
 	struct cgroup_counts counts;
 };
 
+/* The group that this process is in: of that version 1 controller, or with NULL of version 2.  dir is its folder, *base the length
+ * of the mount point in it.  False: none that can be seen. */
+bool cgroup_own(const char *root, const char *controller, char *dir, size_t size, size_t *base)
+	__attribute__((warn_unused_result, nonnull(1, 3, 5)));
 /* Where groups for what is asked can be made.  root is put before every path ("" for this machine).  Makes nothing. */
 void cgroup_find(const char *root, const char *run_id, const struct cgroup_limits *asked, struct cgroup *c)
 	__attribute__((nonnull));

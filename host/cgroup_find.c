@@ -162,6 +162,20 @@ each_line(struct search *s, const char *file, bool (*take)(struct search *s, con
 	return found;
 }
 
+/* see cgroup.h */
+bool
+cgroup_own(const char *root, const char *controller, char *dir, size_t size, size_t *base)
+{
+	struct search s = { .root = root, .controller = controller };
+	int n;
+
+	if (!each_line(&s, "/proc/self/cgroup", take_own) || !each_line(&s, "/proc/self/mountinfo", take_mount))
+		return false;
+	*base = s.base;
+	n = snprintf(dir, size, "%s", s.dir);
+	return n > 0 && (size_t)n < size;
+}
+
 static void __attribute__((format(printf, 2, 3))) because(struct cgroup_place *p, const char *format, ...)
 {
 	va_list ap;

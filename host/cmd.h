@@ -16,6 +16,8 @@ int cmd_run(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_sweep(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* What can be done with receipts: a table of the commands below, one a file, which are called with their own name in argv[0]. */
 int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Every world below folders, several at once; the worst of their runs is its result. */
+int cmd_test(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Shows a receipt: 0 shown, 2 usage or unreadable. */
 int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));

@@ -19,6 +19,7 @@
 #include "host/redact.h"
 
 #define EXPIRES_MARGIN_S 60u
+#define JUDGE_MS 300000u /* checks and the receipt of a long run on a slow machine */
 #define OPEN_FILES_MIN 512u /* the twins take 256, and the guest stands above that */
 
 /* ---- before anything runs --------------------------------------------------------------------------------------------- */
@@ -338,17 +339,30 @@ trouble(struct job *j, const char *what, int r)
 	loop_event(&j->loop, &ev);
 }
 
+/* From the call of open on. */
+static uint64_t
+sandbox_ms(const struct job *j)
+{
+	const struct world_limits *w = &j->world.limits;
+
+	return RUN_PROVISION_MS + RUN_HELLO_MS + 2 * j->run.bundle_ms + RUN_FIREWALL_MS + w->start_ms + w->run_ms +
+	       w->grace_ms + DRAIN_MS + RUN_CLOSING_MS + 3 * RUN_MARGIN_MS;
+}
+
+uint64_t
+job_longest_ms(const struct job *j)
+{
+	return sandbox_ms(j) + RUN_EOF_MS + RUN_DESTROY_MS + JUDGE_MS;
+}
+
 static int
 call_open(void *arg)
 {
 	struct job *j = arg;
-	const struct world_limits *w = &j->world.limits;
-	uint64_t all_ms = RUN_PROVISION_MS + RUN_HELLO_MS + 2 * j->run.bundle_ms + RUN_FIREWALL_MS + w->start_ms +
-			  w->run_ms + w->grace_ms + DRAIN_MS + RUN_CLOSING_MS + 3 * RUN_MARGIN_MS;
 	struct host_addr *hosts = calloc(PLAN_HOSTS_MAX, sizeof(*hosts));
 	struct backend_spec spec = {
 		.run_id = j->run_id,
-		.expires_s = (loop_unix_ms() + all_ms) / 1000 + EXPIRES_MARGIN_S,
+		.expires_s = (loop_unix_ms() + sandbox_ms(j)) / 1000 + EXPIRES_MARGIN_S,
 		.hosts = hosts,
 		.limits = j->limits,
 		.node = j->o.node ? j->o.node : j->world.node,

@@ -73,6 +73,8 @@ struct job { /* large: static storage */
 /* Reads the world, stages, makes credentials and the store.  0; the exit status when nothing may run (said on stderr): 2 what
  * was asked, 4 this machine. */
 int job_prepare(struct job *j) __attribute__((warn_unused_result, nonnull));
+/* After job_prepare: all of the rest takes no longer, whatever happens; who waits for longer waits in vain. */
+uint64_t job_longest_ms(const struct job *j) __attribute__((warn_unused_result, nonnull));
 /* Provisions and runs, until the state machine is over. */
 void job_execute(struct job *j) __attribute__((nonnull));
 /* Destroys, evaluates, writes the receipt, prints.  Returns the exit status. */

@@ -18,6 +18,7 @@ static const struct command {
 } commands[] = {
 	{ "run", cmd_run, "runs a world in a fresh sandbox and writes a receipt", 4 },
 	{ "sweep", cmd_sweep, "runs a world once for each of many seeds", 4 },
+	{ "test", cmd_test, "runs every world below folders, several at once", 4 },
 	{ "check", cmd_check, "validates a world and lists what would enter the sandbox", 2 },
 	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing", 4 },
 	{ "audit", cmd_audit, "prints the compiled-in policy", 4 },
@@ -41,7 +42,7 @@ help(FILE *f)
 static int
 unknown(const char *word)
 {
-	static const char *const later[] = { "test", "init", "template" };
+	static const char *const later[] = { "init", "template" };
 	struct nearest n;
 	size_t i;
 
