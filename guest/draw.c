@@ -9,7 +9,7 @@
 #include "guest/buf.h"
 #include "guest/request.h"
 #include "guest/service.h"
-#include "proto/sha256.h"
+#include "guest/twin_hash.h"
 
 #define SEEN_MIN 16u
 #define MASKED_MAX (64u << 20)
@@ -67,7 +67,7 @@ find(struct draws *d, const uint8_t digest[static 32])
 
 /* Credentials differ in every run: their names stand for them. */
 static void
-add_masked(struct sha256 *h, struct world *w, struct buf *scratch, const char *text, size_t len)
+add_masked(struct twin_hash *h, struct world *w, struct buf *scratch, const char *text, size_t len)
 {
 	uint8_t size[8];
 
@@ -75,13 +75,13 @@ add_masked(struct sha256 *h, struct world *w, struct buf *scratch, const char *t
 	(void)mask_add(&w->mask, text == NULL ? "" : text, len, scratch);
 	for (int i = 0; i < 8; i++)
 		size[i] = (uint8_t)((uint64_t)scratch->len >> (56 - 8 * i));
-	sha256_add(h, size, sizeof(size));
+	twin_hash_add(h, size, sizeof(size));
 	if (scratch->len > 0)
-		sha256_add(h, scratch->at, scratch->len);
+		twin_hash_add(h, scratch->at, scratch->len);
 }
 
 static void
-add_text(struct sha256 *h, struct world *w, struct buf *scratch, const char *text)
+add_text(struct twin_hash *h, struct world *w, struct buf *scratch, const char *text)
 {
 	add_masked(h, w, scratch, text, text == NULL ? 0 : strlen(text));
 }
@@ -94,23 +94,23 @@ draw_enter(struct world *w, struct service *s, const struct request *q, struct d
 	struct draw_seen *same, *mine;
 	uint8_t digest[32];
 	struct buf scratch;
-	struct sha256 h;
+	struct twin_hash h;
 	int r = reserve(&s->draws);
 
 	if (c->known || r < 0)
 		return c->known ? 0 : r;
 	buf_init(&scratch, MASKED_MAX);
-	sha256_init(&h);
+	twin_hash_init(&h);
 	add_text(&h, w, &scratch, s->name);
 	add_text(&h, w, &scratch, q->method);
 	add_text(&h, w, &scratch, q->target);
 	add_masked(&h, w, &scratch, q->body, q->body_len);
-	sha256_get(&h, c->digest);
-	sha256_init(&h);
-	sha256_add(&h, c->digest, sizeof(c->digest));
+	twin_hash_get(&h, c->digest);
+	twin_hash_init(&h);
+	twin_hash_add(&h, c->digest, sizeof(c->digest));
 	add_text(&h, w, &scratch, key == NULL ? "" : "key");
 	add_text(&h, w, &scratch, key);
-	sha256_get(&h, digest);
+	twin_hash_get(&h, digest);
 	r = scratch.failed ? -ENOMEM : 0;
 	buf_wipe(&scratch);
 	if (r < 0)
@@ -147,15 +147,15 @@ draw_take(const struct world *w, const struct draw_call *c, const char *purpose,
 {
 	const uint64_t numbers[4] = { w->seed_exact, c->key, c->attempt, n };
 	uint8_t bytes[sizeof(numbers)];
-	struct sha256 h;
+	struct twin_hash h;
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(numbers[i / 8] >> (56 - 8 * (i % 8)));
-	sha256_init(&h);
-	sha256_add(&h, purpose, strlen(purpose) + 1);
-	sha256_add(&h, bytes, sizeof(bytes));
-	sha256_add(&h, c->digest, sizeof(c->digest));
-	sha256_get(&h, out);
+	twin_hash_init(&h);
+	twin_hash_add(&h, purpose, strlen(purpose) + 1);
+	twin_hash_add(&h, bytes, sizeof(bytes));
+	twin_hash_add(&h, c->digest, sizeof(c->digest));
+	twin_hash_get(&h, out);
 }
 
 /* see draw.h */

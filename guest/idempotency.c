@@ -11,6 +11,7 @@
 #include "guest/answer.h"
 #include "guest/request.h"
 #include "guest/service.h"
+#include "guest/twin_hash.h"
 #include "proto/frame.h"
 
 #define TABLE_MIN 64u
@@ -234,14 +235,14 @@ static int
 digest_asked(const struct request *q, uint8_t out[static 32])
 {
 	const struct cJSON *body = request_member(q, q->form_type ? "form" : "body");
-	struct sha256 h;
+	struct twin_hash h;
 	struct buf b;
 	int r;
 
-	sha256_init(&h);
-	sha256_add(&h, q->method, strlen(q->method) + 1);
+	twin_hash_init(&h);
+	twin_hash_add(&h, q->method, strlen(q->method) + 1);
 	for (size_t i = 0; i < q->segments_len; i++)
-		sha256_add(&h, q->segments[i], strlen(q->segments[i]) + 1);
+		twin_hash_add(&h, q->segments[i], strlen(q->segments[i]) + 1);
 	buf_init(&b, CANON_MAX);
 	r = put_canonical(&b, request_member(q, "query"));
 	if (r == 0 && body != NULL)
@@ -250,8 +251,8 @@ digest_asked(const struct request *q, uint8_t out[static 32])
 		buf_add(&b, q->body, q->body_len);
 	if (b.failed)
 		r = -ENOMEM; /* a body of 8 MiB is at most 48 in this form */
-	sha256_add(&h, b.at == NULL ? "" : b.at, b.len);
-	sha256_get(&h, out);
+	twin_hash_add(&h, b.at == NULL ? "" : b.at, b.len);
+	twin_hash_get(&h, out);
 	buf_wipe(&b);
 	return r;
 }
@@ -275,15 +276,15 @@ static void
 digest_key(const struct service *s, const struct request *q, const char *key, size_t len, uint8_t out[static 32])
 {
 	const char *account = s->idempotency.form == IDEMPOTENCY_STRIPE ? request_header(q, "stripe-account") : NULL;
-	struct sha256 h;
+	struct twin_hash h;
 
-	sha256_init(&h);
-	sha256_add(&h, s->state.budget->key, sizeof(s->state.budget->key));
+	twin_hash_init(&h);
+	twin_hash_add(&h, s->state.budget->key, sizeof(s->state.budget->key));
 	if (account != NULL)
-		sha256_add(&h, account, strlen(account));
-	sha256_add(&h, "", 1);
-	sha256_add(&h, key, len);
-	sha256_get(&h, out);
+		twin_hash_add(&h, account, strlen(account));
+	twin_hash_add(&h, "", 1);
+	twin_hash_add(&h, key, len);
+	twin_hash_get(&h, out);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------------- */
