@@ -16,10 +16,11 @@
 #define __has_feature(x) 0 /* clang's */
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SPARE_MAX 0u
+#define POOLED 0
 #else
-#define SPARE_MAX 16u /* blocks that are kept, 64 KiB */
+#define POOLED 1
 #endif
+#define FIRST_LEN 512u /* of a buffer */
 #define ALLOC_OVERHEAD 16u
 
 struct arena_block {
@@ -27,6 +28,35 @@ struct arena_block {
 	size_t used, size;
 	max_align_t data[];
 };
+
+static struct pool firsts = { .size = FIRST_LEN, .max = 64 },
+		   blocks = { .size = sizeof(struct arena_block) + BLOCK_LEN, .max = 16 };
+
+/* see buf.h */
+void *
+pool_take(struct pool *p)
+{
+	void *block = p->first;
+
+	if (block == NULL)
+		return malloc(p->size);
+	memcpy(&p->first, block, sizeof(p->first)); /* a block that waits begins with the next one's place */
+	p->len--;
+	return block;
+}
+
+/* see buf.h */
+void
+pool_give(struct pool *p, void *block)
+{
+	if (block == NULL || !POOLED || p->len >= p->max) {
+		free(block);
+		return;
+	}
+	memcpy(block, &p->first, sizeof(p->first));
+	p->first = block;
+	p->len++;
+}
 
 /* see buf.h */
 void
@@ -46,34 +76,58 @@ buf_init_count(struct buf *b)
 void
 buf_wipe(struct buf *b)
 {
-	free(b->at);
+	if (b->size == FIRST_LEN)
+		pool_give(&firsts, b->at);
+	else
+		free(b->at);
 	b->at = NULL;
 	b->len = b->size = 0;
 	b->failed = false;
 }
 
 static bool
-reserve(struct buf *b, size_t len)
+grow(struct buf *b, size_t len)
 {
-	size_t size = b->size ? b->size : 256;
+	size_t size = b->size ? b->size : FIRST_LEN;
 	char *at;
 
-	if (b->failed || len > b->max - b->len) {
-		b->failed = true;
-		return false;
-	}
-	if (b->counting || b->size - b->len >= len)
-		return true;
 	while (size - b->len < len)
 		size *= 2; /* max is far below SIZE_MAX / 2 */
-	at = realloc(b->at, size);
+	if (size == FIRST_LEN) {
+		at = pool_take(&firsts);
+	} else if (b->size == FIRST_LEN) {
+		at = malloc(size);
+		if (at != NULL) {
+			memcpy(at, b->at, b->len);
+			pool_give(&firsts, b->at);
+		}
+	} else {
+		at = realloc(b->at, size);
+	}
 	if (at == NULL) {
 		b->failed = true;
 		return false;
 	}
 	b->at = at;
-	b->size = size;
+	b->size = size < b->max ? size : b->max; /* room beyond max is nobody's */
 	return true;
+}
+
+/* What buf_add does when it is not at hand. */
+static __attribute__((noinline)) bool
+find_room(struct buf *b, size_t len)
+{
+	if (b->failed || len > b->max - b->len) {
+		b->failed = true;
+		return false;
+	}
+	return b->counting || b->size - b->len >= len || grow(b, len);
+}
+
+static inline bool
+reserve(struct buf *b, size_t len)
+{
+	return (!b->failed && b->size - b->len >= len) || find_room(b, len);
 }
 
 /* Most pieces are a few bytes, for which musl's memcpy has a start that costs more than they do: copies of a fixed size, the
@@ -111,13 +165,7 @@ buf_add(struct buf *b, const void *data, size_t len)
 
 /* see buf.h */
 void
-buf_text(struct buf *b, const char *s)
-{
-	buf_add(b, s, strlen(s));
-}
-
-static void
-add_unsigned(struct buf *b, uint64_t v)
+buf_unsigned(struct buf *b, uint64_t v)
 {
 	char digits[24];
 	size_t at = sizeof(digits);
@@ -128,90 +176,73 @@ add_unsigned(struct buf *b, uint64_t v)
 	buf_add(b, digits + at, sizeof(digits) - at);
 }
 
-/* The conversion behind a %, or NULL when it is none of %s %d %u %zu %llu. */
-static const char *
-conversion_of(const char *at, char *kind)
-{
-	static const char *const kinds[] = { "s", "d", "u", "zu", "llu" };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t len = strlen(kinds[i]);
-
-		if (strncmp(at, kinds[i], len) != 0)
-			continue;
-		*kind = kinds[i][0];
-		return at + len;
-	}
-	return NULL;
-}
-
-/* The C library takes as long for a short line as the rest of a reply does: what nearly all lines are made of is put by hand. */
+/* Does what nearly all lines are made of, %s %d %u %zu %llu, by hand: the C library takes as long for a short line as the rest
+ * of a reply does.  False: there is something else; b has a part of it. */
 static bool
-is_plain(const char *format)
-{
-	char kind;
-
-	while ((format = strchr(format, '%')) != NULL)
-		if ((format = conversion_of(format + 1, &kind)) == NULL)
-			return false;
-	return true;
-}
-
-static void
 add_plain(struct buf *b, const char *format, va_list ap)
 {
 	const char *end, *text;
-	char kind = 0;
 	int n;
 
 	while ((end = strchr(format, '%')) != NULL) {
 		buf_add(b, format, (size_t)(end - format));
-		format = conversion_of(end + 1, &kind);
-		switch (kind) {
-		case 's':
+		format = end + 2;
+		if (end[1] == 's') {
 			text = va_arg(ap, const char *);
 			buf_text(b, text == NULL ? "(null)" : text);
-			break;
-		case 'd':
+		} else if (end[1] == 'd') {
 			n = va_arg(ap, int);
 			if (n < 0)
 				buf_add(b, "-", 1);
-			add_unsigned(b, n < 0 ? (uint64_t)0 - (uint64_t)n : (uint64_t)n);
-			break;
-		case 'u':
-			add_unsigned(b, va_arg(ap, unsigned));
-			break;
-		case 'z':
-			add_unsigned(b, va_arg(ap, size_t));
-			break;
-		default:
-			add_unsigned(b, va_arg(ap, unsigned long long));
-			break;
+			buf_unsigned(b, n < 0 ? (uint64_t)0 - (uint64_t)n : (uint64_t)n);
+		} else if (end[1] == 'u') {
+			buf_unsigned(b, va_arg(ap, unsigned));
+		} else if (end[1] == 'z' && end[2] == 'u') {
+			buf_unsigned(b, va_arg(ap, size_t));
+			format++;
+		} else if (end[1] == 'l' && end[2] == 'l' && end[3] == 'u') {
+			buf_unsigned(b, va_arg(ap, unsigned long long));
+			format += 2;
+		} else {
+			return false;
 		}
 	}
 	buf_text(b, format);
+	return true;
+}
+
+/* Not inlined: its text is cleared at each call. */
+static __attribute__((noinline, format(printf, 2, 0))) void
+add_formatted(struct buf *b, const char *format, va_list ap)
+{
+	char text[1024];
+	int n = vsnprintf(text, sizeof(text), format, ap);
+
+	if (n < 0 || (size_t)n >= sizeof(text))
+		b->failed = true; /* longer texts go through buf_text */
+	else
+		buf_add(b, text, (size_t)n);
 }
 
 /* see buf.h */
 void
 buf_format(struct buf *b, const char *format, ...)
 {
-	char text[1024];
+	size_t before = b->len;
+	bool failed = b->failed;
 	va_list ap;
-	int n;
 
 	va_start(ap, format);
-	if (is_plain(format)) {
-		add_plain(b, format, ap);
+	if (add_plain(b, format, ap)) {
 		va_end(ap);
 		return;
 	}
-	n = vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(text))
-		b->failed = true; /* longer texts go through buf_text */
-	else
-		buf_add(b, text, (size_t)n);
+	b->len = before;
+	b->failed = failed;
+	va_start(ap, format);
+	add_formatted(b, format, ap);
+	va_end(ap);
 }
 
 /* see buf.h */
@@ -357,35 +388,6 @@ arena_init(struct arena *a, size_t max)
 	*a = (struct arena){ .max = max };
 }
 
-/* Each request has an arena: its blocks go from one to the next instead of back to the kernel and again from it.  Not under a
- * sanitizer, which should see what is used after its time. */
-static struct arena_block *spare;
-static size_t spare_len;
-
-static struct arena_block *
-block_make(size_t size)
-{
-	struct arena_block *block = spare;
-
-	if (size != BLOCK_LEN || block == NULL)
-		return malloc(sizeof(*block) + size);
-	spare = block->next;
-	spare_len--;
-	return block;
-}
-
-static void
-block_free(struct arena_block *block)
-{
-	if (block->size != BLOCK_LEN || spare_len + 1 > SPARE_MAX) {
-		free(block);
-		return;
-	}
-	block->next = spare;
-	spare = block;
-	spare_len++;
-}
-
 /* see buf.h */
 void
 arena_wipe(struct arena *a)
@@ -393,7 +395,10 @@ arena_wipe(struct arena *a)
 	while (a->blocks != NULL) {
 		struct arena_block *next = a->blocks->next;
 
-		block_free(a->blocks);
+		if (a->blocks->size == BLOCK_LEN)
+			pool_give(&blocks, a->blocks);
+		else
+			free(a->blocks);
 		a->blocks = next;
 	}
 	a->used = 0;
@@ -416,7 +421,7 @@ arena_alloc(struct arena *a, size_t len)
 	if (block == NULL || block->size - block->used < len) {
 		size_t size = len > BLOCK_LEN ? len : BLOCK_LEN;
 
-		block = block_make(size);
+		block = size == BLOCK_LEN ? pool_take(&blocks) : malloc(sizeof(*block) + size);
 		if (block == NULL) {
 			a->failed = true;
 			return NULL;

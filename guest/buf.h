@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cJSON;
 
@@ -20,7 +21,13 @@ void buf_init(struct buf *b, size_t max) __attribute__((nonnull));
 void buf_init_count(struct buf *b) __attribute__((nonnull));
 void buf_wipe(struct buf *b) __attribute__((nonnull)); /* frees; the buffer is empty and may be used again */
 void buf_add(struct buf *b, const void *data, size_t len) __attribute__((nonnull(1)));
-void buf_text(struct buf *b, const char *s) __attribute__((nonnull));
+/* Here, so that the length of a literal is known where it is added. */
+static inline __attribute__((nonnull)) void
+buf_text(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+void buf_unsigned(struct buf *b, uint64_t v) __attribute__((nonnull)); /* decimal digits */
 void buf_format(struct buf *b, const char *format, ...) __attribute__((nonnull(1, 2), format(printf, 2, 3)));
 void buf_cut(struct buf *b, size_t n) __attribute__((nonnull)); /* takes the first n bytes (at most len) away */
 /* Adds a NUL that len does not count.  The text, or NULL after a failure. */
@@ -35,6 +42,16 @@ void buf_json(struct buf *b, const struct cJSON *json) __attribute__((nonnull(1)
 
 /* Estimate of the heap that a cJSON tree takes (nodes, keys, strings with the allocator's overhead), bytes. */
 size_t json_heap(const struct cJSON *json) __attribute__((nonnull));
+
+/* Blocks of one size that go from one user to the next instead of back to the C library and again from it: what every request
+ * takes.  At most `max` wait.  Not under a sanitizer, which should see what is used after its time. */
+struct pool {
+	size_t size, max;
+	void *first; /* private */
+	size_t len;
+};
+void *pool_take(struct pool *p) __attribute__((malloc, nonnull)); /* not cleared; NULL: no memory */
+void pool_give(struct pool *p, void *block) __attribute__((nonnull(1)));
 
 /* Blocks that live until arena_wipe. */
 struct arena {

@@ -169,6 +169,16 @@ mask_add(struct mask *m, const char *data, size_t len, struct buf *out)
 }
 
 /* see mask.h */
+bool
+mask_is_in(const struct mask *m, const char *data, size_t len)
+{
+	for (size_t i = 0; i < m->forms_len; i++)
+		if (next_hit(&m->forms[i], data, len, 0) < len)
+			return true;
+	return false;
+}
+
+/* see mask.h */
 void
 mask_add_name(const struct mask *m, const char *data, size_t len, struct buf *out)
 {

@@ -21,6 +21,8 @@ int mask_init(struct mask *m, const struct cJSON *secrets, struct arena *arena)
 	__attribute__((warn_unused_result, nonnull(1, 3)));
 /* Adds data with all secrets replaced; leftmost first, the longest of those.  True if there was one. */
 bool mask_add(struct mask *m, const char *data, size_t len, struct buf *out) __attribute__((nonnull(1, 4)));
+/* True if there is one: without, mask_add would add data as it is. */
+bool mask_is_in(const struct mask *m, const char *data, size_t len) __attribute__((nonnull));
 /* The same for a host name, at most a few hundred bytes: in any case, since resolvers write names in lower case. */
 void mask_add_name(const struct mask *m, const char *data, size_t len, struct buf *out) __attribute__((nonnull));
 

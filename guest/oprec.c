@@ -11,25 +11,31 @@
 #include "guest/dns.h"
 #include "guest/request.h"
 #include "guest/service.h"
+#include "guest/twin_hash.h"
 #include "proto/cursor.h"
 #include "proto/frame.h"
 #include "proto/limits.h"
 
 #define OP_MAX RECORD_MAX
 #define SCRATCH_MAX (64u << 20)
+#define REST_MAX 65536u
 #define SEEN_MIN 256u
+#define KEPT_MAX 65536u /* bytes of a buffer that stays for the next operation */
 
 struct op {
 	struct op *next;
-	struct buf text; /* up to the client's view */
-	struct buf rest; /* after it */
+	size_t text_len, len; /* of text: up to the client's view, and all */
 	bool settled;
 	enum op_told told;
+	char text[];
 };
 struct op_seen {
 	uint8_t digest[16]; /* all zero: free */
 	uint64_t n;
 };
+
+static struct pool small = { .size = 2048,
+			     .max = 64 }; /* nearly all operations; as many as wait for the monitor together */
 
 /* see oprec.h */
 void
@@ -37,14 +43,17 @@ ops_init(struct ops *o, struct world *w)
 {
 	*o = (struct ops){ .world = w };
 	buf_init(&o->scratch, SCRATCH_MAX);
+	buf_init(&o->text, OP_MAX - REST_MAX);
+	buf_init(&o->rest, REST_MAX);
 }
 
 static void
 op_free(struct op *op)
 {
-	buf_wipe(&op->text);
-	buf_wipe(&op->rest);
-	free(op);
+	if (sizeof(*op) + op->len <= small.size)
+		pool_give(&small, op);
+	else
+		free(op);
 }
 
 /* see oprec.h */
@@ -60,6 +69,8 @@ ops_wipe(struct ops *o)
 	free(o->seen);
 	o->seen = NULL;
 	buf_wipe(&o->scratch);
+	buf_wipe(&o->text);
+	buf_wipe(&o->rest);
 }
 
 /* see oprec.h */
@@ -69,23 +80,40 @@ ops_is_full(const struct ops *o)
 	return o->len >= o->world->operations_max;
 }
 
-/* s with secrets named, in o->scratch until the next call.  True if there were any. */
-static bool
+/* What s is with secrets named: itself if it has none, else in o->scratch until the next call. */
+struct masked {
+	const char *at;
+	size_t len;
+	bool any;
+};
+
+static struct masked
 mask(struct ops *o, const char *s, size_t len)
 {
+	if (!mask_is_in(&o->world->mask, s, len))
+		return (struct masked){ .at = s, .len = len };
 	o->scratch.len = 0;
-	return mask_add(&o->world->mask, s, len, &o->scratch);
+	(void)mask_add(&o->world->mask, s, len, &o->scratch);
+	return (struct masked){ .at = o->scratch.at == NULL ? "" : o->scratch.at, .len = o->scratch.len, .any = true };
+}
+
+static struct masked
+mask_buf(struct ops *o, const struct buf *b)
+{
+	return mask(o, b->at == NULL ? "" : b->at, b->len);
 }
 
 static void
 put_text(struct ops *o, struct buf *out, const char *s)
 {
+	struct masked m;
+
 	if (s == NULL) {
 		buf_text(out, "null");
 		return;
 	}
-	mask(o, s, strlen(s));
-	buf_json_string(out, o->scratch.at == NULL ? "" : o->scratch.at, o->scratch.len);
+	m = mask(o, s, strlen(s));
+	buf_json_string(out, m.at, m.len);
 }
 
 /* An object of texts, or of arrays of texts: path, query. */
@@ -126,23 +154,29 @@ is_private(const struct service *s, const char *name)
 static void
 put_private(struct ops *o, struct buf *out, const char *value)
 {
+	struct masked m = { .any = false };
 	char plain[1024];
+	struct buf named;
 	int len = -1;
 
 	if (strncasecmp(value, "basic ", 6) == 0)
 		len = base64_decode(value + 6, strlen(value + 6), plain, sizeof(plain));
-	if (len > 0 && mask(o, plain, (size_t)len)) {
-		struct buf named = o->scratch; /* moved */
-
-		buf_init(&o->scratch, SCRATCH_MAX);
-		buf_text(&o->scratch, "Basic ");
-		buf_add(&o->scratch, named.at, named.len);
+	if (len > 0)
+		m = mask(o, plain, (size_t)len);
+	if (m.any) {
+		buf_init(&named, SCRATCH_MAX);
+		buf_text(&named, "Basic ");
+		buf_add(&named, m.at, m.len);
+		buf_json_string(out, named.at == NULL ? "" : named.at, named.len);
+		out->failed = out->failed || named.failed;
 		buf_wipe(&named);
-	} else if (!mask(o, value, strlen(value))) {
-		buf_text(out, "\"(hidden)\"");
 		return;
 	}
-	buf_json_string(out, o->scratch.at, o->scratch.len);
+	m = mask(o, value, strlen(value));
+	if (m.any)
+		buf_json_string(out, m.at, m.len);
+	else
+		buf_text(out, "\"(hidden)\"");
 }
 
 static void
@@ -170,39 +204,42 @@ put_digest(struct buf *out, const void *data, size_t len)
 	uint8_t digest[32];
 	char hex[65];
 
-	sha256_of(data, len, digest);
+	twin_hash_of(data, len, digest);
 	sha256_hex(digest, hex);
 	buf_text(out, "\"sha256\":\"");
-	buf_text(out, hex);
+	buf_add(out, hex, 64);
 	buf_text(out, "\"");
 }
 
-/* {"bytes","sha256"} and, of what there is, "json" or "excerpt".  Leaves the masked body in o->scratch. */
-static void
+/* {"bytes","sha256"} and, of what there is, "json" or "excerpt".  The masked body. */
+static struct masked
 put_body(struct ops *o, struct buf *out, const struct op_input *in)
 {
 	const char *body = in->is_whole ? in->request->body : in->raw;
 	size_t len = in->is_whole ? in->request->body_len : in->raw_len, cut;
-	bool json = in->is_whole && request_member(in->request, "body") != NULL,
-	     named = mask(o, body == NULL ? "" : body, len);
+	struct masked m = mask(o, body == NULL ? "" : body, len);
 	struct json_scan scan;
+	bool json;
 
-	buf_format(out, "{\"bytes\":%zu,", len);
-	put_digest(out, o->scratch.at, o->scratch.len);
+	buf_text(out, "{\"bytes\":");
+	buf_unsigned(out, len);
+	buf_text(out, ",");
+	put_digest(out, m.at, m.len);
 	/* a name in place of a number or half a string would not be JSON any more */
-	json = json && o->scratch.len <= OP_JSON_MAX &&
-	       !(named && json_scan(o->scratch.at, o->scratch.len, JSON_DEPTH_MAX, &scan) < 0);
+	json = in->is_whole && in->request->body_json != NULL && m.len <= OP_JSON_MAX &&
+	       !(m.any && json_scan(m.at, m.len, JSON_DEPTH_MAX, &scan) < 0);
 	if (json) {
 		buf_text(out, ",\"json\":");
-		buf_add(out, o->scratch.at, o->scratch.len);
-	} else if (o->scratch.len > 0) {
-		cut = o->scratch.len < OP_EXCERPT_MAX ? o->scratch.len : OP_EXCERPT_MAX;
-		while (cut < o->scratch.len && cut > 0 && ((unsigned char)o->scratch.at[cut] & 0xc0) == 0x80)
+		buf_add(out, m.at, m.len);
+	} else if (m.len > 0) {
+		cut = m.len < OP_EXCERPT_MAX ? m.len : OP_EXCERPT_MAX;
+		while (cut < m.len && cut > 0 && ((unsigned char)m.at[cut] & 0xc0) == 0x80)
 			cut--;
 		buf_text(out, ",\"excerpt\":");
-		buf_json_string(out, o->scratch.at, cut);
+		buf_json_string(out, m.at, cut);
 	}
 	buf_text(out, "}");
+	return m;
 }
 
 static struct op_seen *
@@ -239,23 +276,22 @@ seen_grow(struct ops *o)
 }
 
 static void
-add_string(struct sha256 *h, const char *s)
+add_string(struct twin_hash *h, const char *s)
 {
-	sha256_add(h, s, strlen(s) + 1);
+	twin_hash_add(h, s, strlen(s) + 1);
 }
 
-/* The number of the first call that this one repeats: same key, else same body.  -1: none; it is noted.  The masked body
- * is in o->scratch. */
+/* The number of the first call that this one repeats: same key, else same body.  -1: none; it is noted. */
 static int64_t
-resend_of(struct ops *o, const struct op_input *in, const char *key)
+resend_of(struct ops *o, const struct op_input *in, const char *key, struct masked body)
 {
 	uint8_t digest[32];
 	struct op_seen *slot;
-	struct sha256 h;
+	struct twin_hash h;
 
 	if (!in->is_whole || in->request->method == NULL || !seen_grow(o))
 		return -1;
-	sha256_init(&h);
+	twin_hash_init(&h);
 	add_string(&h, in->service->name);
 	add_string(&h, in->request->method);
 	add_string(&h, in->request->target);
@@ -263,8 +299,8 @@ resend_of(struct ops *o, const struct op_input *in, const char *key)
 	if (key != NULL)
 		add_string(&h, key);
 	else
-		sha256_add(&h, o->scratch.at, o->scratch.len);
-	sha256_get(&h, digest);
+		twin_hash_add(&h, body.at, body.len);
+	twin_hash_get(&h, digest);
 	digest[0] |= 1; /* never all zero */
 	slot = seen_slot(o->seen, o->seen_size, digest);
 	if (memcmp(slot->digest, digest, 16) == 0)
@@ -280,6 +316,7 @@ put_request(struct ops *o, struct buf *out, const struct op_input *in, int64_t *
 {
 	const struct request *q = in->request;
 	const char *key = request_header(q, "idempotency-key");
+	struct masked body;
 
 	buf_text(out, "\"request\":{\"method\":");
 	put_text(o, out, q->method == NULL ? "" : q->method);
@@ -292,8 +329,8 @@ put_request(struct ops *o, struct buf *out, const struct op_input *in, int64_t *
 	buf_text(out, ",\"headers\":");
 	put_headers(o, out, in);
 	buf_text(out, ",\"body\":");
-	put_body(o, out, in);
-	*resend = resend_of(o, in, key);
+	body = put_body(o, out, in);
+	*resend = resend_of(o, in, key, body);
 	buf_text(out, "},\"key\":");
 	put_text(o, out, key);
 }
@@ -314,21 +351,36 @@ put_rest(struct ops *o, struct buf *out, const struct answer *a)
 	buf_text(out, a->unmatched ? ",\"unmatched\":true}" : ",\"unmatched\":false}");
 }
 
-/* The last of all; NULL when a part of it did not fit. */
-static struct op *
-append(struct ops *o, struct op *op)
+static void
+empty(struct buf *b)
 {
-	if (op->text.failed || op->rest.failed || o->scratch.failed) {
-		op_free(op);
-		return NULL;
+	if (b->failed || b->size > KEPT_MAX)
+		buf_wipe(b);
+	b->len = 0;
+}
+
+/* The last of all; NULL when there is no memory for it, or a part of it did not fit.  Both are empty afterwards. */
+static struct op *
+append(struct ops *o, struct buf *text, struct buf *rest)
+{
+	size_t len = text->len + rest->len;
+	bool fits = !text->failed && !rest->failed && !o->scratch.failed;
+	struct op *op = !fits ? NULL : sizeof(*op) + len <= small.size ? pool_take(&small) : malloc(sizeof(*op) + len);
+
+	if (op != NULL) {
+		*op = (struct op){ .text_len = text->len, .len = len };
+		memcpy(op->text, text->at, text->len);
+		memcpy(op->text + text->len, rest->at, rest->len);
+		o->len++;
+		o->bytes += len;
+		if (o->last != NULL)
+			o->last->next = op;
+		else
+			o->first = op;
+		o->last = op;
 	}
-	o->len++;
-	o->bytes += op->text.len + op->rest.len;
-	if (o->last != NULL)
-		o->last->next = op;
-	else
-		o->first = op;
-	o->last = op;
+	empty(text);
+	empty(rest);
 	return op;
 }
 
@@ -371,16 +423,26 @@ put_fault(struct buf *out, const struct answer *a)
 struct op *
 ops_add_built(struct ops *o, struct buf *text, struct buf *rest)
 {
-	struct op *op = calloc(1, sizeof(*op));
+	struct op *op = append(o, text, rest);
 
-	if (op == NULL) {
-		buf_wipe(text);
-		buf_wipe(rest);
-		return NULL;
-	}
-	op->text = *text; /* moved */
-	op->rest = *rest; /* moved */
-	return append(o, op);
+	buf_wipe(text);
+	buf_wipe(rest);
+	return op;
+}
+
+static void
+put_reply(struct ops *o, struct buf *out, const struct op_input *in)
+{
+	const struct answer *a = in->answer;
+	struct masked m = in->is_head ? mask(o, "", 0) : mask_buf(o, &a->body);
+
+	buf_text(out, "\"reply\":{\"status\":");
+	buf_unsigned(out, (unsigned)a->status);
+	buf_text(out, ",\"bytes\":");
+	buf_unsigned(out, in->is_head ? 0 : a->body.len);
+	buf_text(out, ",");
+	put_digest(out, m.at, m.len);
+	buf_text(out, "}");
 }
 
 /* see oprec.h */
@@ -388,21 +450,20 @@ struct op *
 ops_add(struct ops *o, const struct op_input *in)
 {
 	const struct answer *a = in->answer;
-	struct op *op = calloc(1, sizeof(*op));
-	struct buf *out;
+	struct buf *out = &o->text;
+	struct masked effects;
 	int64_t resend;
 
-	if (op == NULL)
-		return NULL;
-	out = &op->text;
-	buf_init(out, OP_MAX - 65536u);
-	buf_init(&op->rest, 65536u);
-	buf_format(out, "{\"n\":%llu,\"t_ms\":%llu,\"service\":", (unsigned long long)o->len,
-		   (unsigned long long)in->t_ms);
+	buf_text(out, "{\"n\":");
+	buf_unsigned(out, o->len);
+	buf_text(out, ",\"t_ms\":");
+	buf_unsigned(out, in->t_ms);
+	buf_text(out, ",\"service\":");
 	buf_json_text(out, in->service->name);
-	buf_format(out, ",\"kind\":\"%s\",\"conn\":%llu,\"route\":",
-		   a->faults.hit != NULL && a->faults.hit->phase == FAULT_CONNECT ? "tcp" : "http",
-		   (unsigned long long)in->conn);
+	buf_text(out, a->faults.hit != NULL && a->faults.hit->phase == FAULT_CONNECT ? ",\"kind\":\"tcp\",\"conn\":"
+										     : ",\"kind\":\"http\",\"conn\":");
+	buf_unsigned(out, in->conn);
+	buf_text(out, ",\"route\":");
 	buf_json_text(out, a->route == NULL ? NULL : a->route->id);
 	buf_text(out, ",");
 	put_request(o, out, in, &resend);
@@ -412,36 +473,30 @@ ops_add(struct ops *o, const struct op_input *in)
 	if (resend < 0)
 		buf_text(out, "null");
 	else
-		buf_format(out, "%llu", (unsigned long long)resend);
+		buf_unsigned(out, (uint64_t)resend);
 	buf_text(out, ",\"effects\":[");
-	mask(o, a->effects.at == NULL ? "" : a->effects.at, a->effects.len);
-	buf_add(out, o->scratch.at, o->scratch.len);
-	buf_format(out, "],\"reply\":{\"status\":%d,\"bytes\":%zu,", a->status, in->is_head ? (size_t)0 : a->body.len);
-	mask(o, a->body.at == NULL ? "" : a->body.at, in->is_head ? 0 : a->body.len);
-	put_digest(out, o->scratch.at, o->scratch.len);
-	buf_text(out, "},\"fault\":");
+	effects = mask_buf(o, &a->effects);
+	buf_add(out, effects.at, effects.len);
+	buf_text(out, "],");
+	put_reply(o, out, in);
+	buf_text(out, ",\"fault\":");
 	put_fault(out, a);
-	buf_format(out, ",\"views\":{\"service\":\"%s\",\"client\":\"", a->view);
-	put_rest(o, &op->rest, a);
-	return append(o, op);
+	buf_text(out, ",\"views\":{\"service\":\"");
+	buf_text(out, a->view);
+	buf_text(out, "\",\"client\":\"");
+	put_rest(o, &o->rest, a);
+	return append(o, out, &o->rest);
 }
 
 /* A new operation of kind dns, up to its request. */
-static struct op *
-new_name(struct ops *o, const char *route, uint64_t t_ms)
+static void
+begin_name(struct ops *o, const char *route, uint64_t t_ms)
 {
-	struct op *op = calloc(1, sizeof(*op));
-
-	if (op == NULL)
-		return NULL;
-	buf_init(&op->text, 65536u);
-	buf_init(&op->rest, 256u);
-	buf_format(&op->text,
+	buf_format(&o->text,
 		   "{\"n\":%llu,\"t_ms\":%llu,\"service\":\"dns\",\"kind\":\"dns\",\"conn\":null,\"route\":\"%s\","
 		   "\"request\":{",
 		   (unsigned long long)o->len, (unsigned long long)t_ms, route);
-	buf_text(&op->rest, "\"},\"nearest\":null,\"unmatched\":false}");
-	return op;
+	buf_text(&o->rest, "\"},\"nearest\":null,\"unmatched\":false}");
 }
 
 static void
@@ -460,16 +515,16 @@ bool
 ops_add_name(struct ops *o, const struct dns_asked *asked, uint64_t t_ms)
 {
 	bool refused = asked->verdict == DNS_REFUSED;
-	struct op *op = new_name(o, refused ? "refused" : "answered", t_ms);
+	struct op *op;
 
-	if (op == NULL)
-		return false;
-	put_name(o, &op->text, asked);
-	buf_format(&op->text,
+	begin_name(o, refused ? "refused" : "answered", t_ms);
+	put_name(o, &o->text, asked);
+	buf_format(&o->text,
 		   "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":{\"rcode\":\"%s\"},"
 		   "\"fault\":null,\"views\":{\"service\":\"%s\",\"client\":\"",
 		   refused ? "REFUSED" : "NOERROR", refused ? "rejected" : "applied");
-	if (append(o, op) == NULL)
+	op = append(o, &o->text, &o->rest);
+	if (op == NULL)
 		return false;
 	op_settle(op, refused ? OP_TOLD_ERROR : OP_TOLD_OK);
 	return true;
@@ -480,23 +535,23 @@ bool
 ops_add_malformed(struct ops *o, const struct dns_asked *asked, const char *transport, uint64_t count, uint64_t t_ms)
 {
 	const char *rcode = dns_problem_rcode(asked->problem);
-	struct op *op = new_name(o, "malformed", t_ms);
+	struct op *op;
 
-	if (op == NULL)
-		return false;
-	buf_format(&op->text, "\"problem\":\"%s\",\"transport\":\"%s\",\"count\":%llu",
-		   dns_problem_name(asked->problem), transport, (unsigned long long)count);
+	begin_name(o, "malformed", t_ms);
+	buf_format(&o->text, "\"problem\":\"%s\",\"transport\":\"%s\",\"count\":%llu", dns_problem_name(asked->problem),
+		   transport, (unsigned long long)count);
 	if (asked->name[0] != '\0') {
-		buf_text(&op->text, ",");
-		put_name(o, &op->text, asked);
+		buf_text(&o->text, ",");
+		put_name(o, &o->text, asked);
 	}
-	buf_text(&op->text, "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":");
+	buf_text(&o->text, "},\"key\":null,\"idempotency\":null,\"resend_of\":null,\"effects\":[],\"reply\":");
 	if (rcode != NULL)
-		buf_format(&op->text, "{\"rcode\":\"%s\"}", rcode);
+		buf_format(&o->text, "{\"rcode\":\"%s\"}", rcode);
 	else
-		buf_text(&op->text, "null");
-	buf_text(&op->text, ",\"fault\":null,\"views\":{\"service\":\"rejected\",\"client\":\"");
-	if (append(o, op) == NULL)
+		buf_text(&o->text, "null");
+	buf_text(&o->text, ",\"fault\":null,\"views\":{\"service\":\"rejected\",\"client\":\"");
+	op = append(o, &o->text, &o->rest);
+	if (op == NULL)
 		return false;
 	op_settle(op, rcode != NULL ? OP_TOLD_ERROR : OP_TOLD_NOTHING);
 	return true;
@@ -521,10 +576,10 @@ ops_take(struct ops *o, struct buf *out)
 
 	if (op == NULL || !op->settled)
 		return false;
-	buf_add(out, op->text.at, op->text.len);
+	buf_add(out, op->text, op->text_len);
 	buf_text(out, told[op->told]);
-	buf_add(out, op->rest.at, op->rest.len);
-	o->bytes -= op->text.len + op->rest.len;
+	buf_add(out, op->text + op->text_len, op->len - op->text_len);
+	o->bytes -= op->len;
 	o->first = op->next;
 	if (o->first == NULL)
 		o->last = NULL;

@@ -30,7 +30,7 @@ struct ops {
 	uint64_t refused;        /* calls beyond limits.operations */
 	struct op_seen *seen;    /* private: digests of earlier calls, to find what is sent again */
 	size_t seen_len, seen_size;
-	struct buf scratch; /* private */
+	struct buf scratch, text, rest; /* private: of the one that is being made */
 };
 struct op_input {
 	const struct service *service;
@@ -45,8 +45,8 @@ struct op_input {
 void ops_init(struct ops *o, struct world *w) __attribute__((nonnull));
 void ops_wipe(struct ops *o) __attribute__((nonnull));
 bool ops_is_full(const struct ops *o) __attribute__((nonnull)); /* limits.operations is reached */
-/* One whose text another file made, up to the client's view and from there; both are moved in.  NULL: no memory, or they did
- * not fit. */
+/* One whose text another file made, up to the client's view and from there; both are wiped.  NULL: no memory, or they did not
+ * fit. */
 struct op *ops_add_built(struct ops *o, struct buf *text, struct buf *rest) __attribute__((nonnull));
 /* A new operation; its text is complete but for the client's view.  NULL: no memory. */
 struct op *ops_add(struct ops *o, const struct op_input *in) __attribute__((nonnull));

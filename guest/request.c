@@ -8,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "guest/object.h"
 #include "proto/cursor.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
 
 #define REQUEST_ARENA_MAX (64u << 20)
+#define HEADERS_FIRST 16u
 #define BODY_DEPTH_MAX (JSON_DEPTH_MAX - 8u) /* a row may be made of it, which stands some levels deep in a document */
 
 /* see request.h */
@@ -28,10 +28,63 @@ request_init(struct request *q)
 void
 request_wipe(struct request *q)
 {
-	cJSON_Delete(q->json);
+	cJSON_Delete(q->body_json);
 	arena_wipe(&q->arena);
 	*q = (struct request){ 0 };
 }
+
+/* ---- the object: nodes in the arena, and texts that lie there already; cJSON only reads it ------------------------------- */
+
+/* At the end of parent, unless that is NULL.  NULL: no memory. */
+static struct cJSON *
+add_node(struct arena *a, struct cJSON *parent, const char *name, int type, const char *text)
+{
+	struct cJSON *node = arena_alloc(a, sizeof(*node));
+
+	if (node == NULL)
+		return NULL;
+	node->type = type;
+	memcpy(&node->string, &name, sizeof(name)); /* nobody writes to it */
+	memcpy(&node->valuestring, &text, sizeof(text));
+	if (parent == NULL)
+		return node;
+	if (parent->child == NULL) {
+		parent->child = node->prev = node; /* the first one's prev is the last one, as cJSON has it */
+		return node;
+	}
+	node->prev = parent->child->prev;
+	node->prev->next = node;
+	parent->child->prev = node;
+	return node;
+}
+
+static struct cJSON *
+add_object(struct request *q, const char *name)
+{
+	return add_node(&q->arena, q->json, name, cJSON_Object, NULL);
+}
+
+static bool
+add_text(struct request *q, struct cJSON *object, const char *name, const char *text)
+{
+	return add_node(&q->arena, object, name, cJSON_String, text) != NULL;
+}
+
+/* see request.h */
+void
+request_path_clear(struct request *q)
+{
+	q->path->child = NULL;
+}
+
+/* see request.h */
+int
+request_path_add(struct request *q, const char *name, const char *value)
+{
+	return add_text(q, q->path, name, value) ? 0 : -ENOMEM;
+}
+
+/* ---- headers ----------------------------------------------------------------------------------------------------------- */
 
 static char *
 lower_copy(struct arena *a, const char *s, size_t len)
@@ -59,23 +112,38 @@ set_host(struct request *q, const char *value, size_t len)
 	return q->host == NULL ? -ENOMEM : 0;
 }
 
+static bool
+grow_headers(struct request *q)
+{
+	size_t size = q->headers_size == 0 ? HEADERS_FIRST : 2 * q->headers_size;
+	struct request_header *h;
+
+	if (q->headers_len < q->headers_size)
+		return true;
+	h = arena_alloc(&q->arena, size * sizeof(*h));
+	if (h == NULL)
+		return false;
+	if (q->headers_len > 0)
+		memcpy(h, q->headers, q->headers_len * sizeof(*h));
+	q->headers = h;
+	q->headers_size = size;
+	return true;
+}
+
 /* see request.h */
 int
 request_add_header(struct request *q, const char *name, size_t name_len, const char *value, size_t value_len)
 {
 	const char *lower = lower_copy(&q->arena, name, name_len), *joiner;
-	struct request_header *h = q->headers;
+	struct request_header *h;
 	size_t i = 0, old;
 	char *joined;
 
 	while (value_len > 0 && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
 		value_len--;
-	if (lower == NULL)
+	if (lower == NULL || !grow_headers(q))
 		return -ENOMEM;
-	if (h == NULL)
-		h = q->headers = arena_alloc(&q->arena, HTTP_HEADERS_MAX * sizeof(*h));
-	if (h == NULL)
-		return -ENOMEM;
+	h = q->headers;
 	while (i < q->headers_len && strcmp(h[i].name, lower) != 0)
 		i++;
 	if (strcmp(lower, "host") == 0 && i < q->headers_len)
@@ -163,26 +231,21 @@ decode(struct arena *a, const char *s, size_t len, bool plus, int *r)
 
 /* A repeated name becomes an array of its values. */
 static int
-add_field(struct cJSON *object, const char *name, const char *value)
+add_field(struct request *q, struct cJSON *object, const char *name, const char *value)
 {
-	struct cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name), *text, *array;
+	struct cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name);
 
 	if (old == NULL)
-		return cJSON_AddStringToObject(object, name, value) != NULL ? 0 : -ENOMEM;
-	array = old;
+		return add_text(q, object, name, value) ? 0 : -ENOMEM;
 	if (!cJSON_IsArray(old)) {
-		array = cJSON_CreateArray();
-		text = array == NULL ? NULL : cJSON_CreateString(old->valuestring);
-		if (text == NULL) {
-			cJSON_Delete(array);
-			return -ENOMEM;
-		}
-		cJSON_AddItemToArray(array, text);
-		if (!object_put(object, name, array)) /* moved */
+		const char *first = old->valuestring;
+
+		old->type = cJSON_Array;
+		old->valuestring = NULL;
+		if (!add_text(q, old, NULL, first))
 			return -ENOMEM;
 	}
-	text = cJSON_CreateString(value);
-	return text != NULL && cJSON_AddItemToArray(array, text) ? 0 : -ENOMEM;
+	return add_text(q, old, NULL, value) ? 0 : -ENOMEM;
 }
 
 /* a=1&b=2 into object. */
@@ -206,7 +269,7 @@ add_fields(struct request *q, struct cJSON *object, const char *s, size_t len)
 				value = decode(&q->arena, equals + 1, n - name_len - 1, true, &r);
 			if (name == NULL || value == NULL)
 				return r;
-			if ((r = add_field(object, name, value)) < 0)
+			if ((r = add_field(q, object, name, value)) < 0)
 				return r;
 		}
 		s += n;
@@ -222,10 +285,12 @@ add_fields(struct request *q, struct cJSON *object, const char *s, size_t len)
 static int
 split_path(struct request *q, const char *path, size_t len)
 {
-	size_t at = 1, n = 0;
+	size_t at = 1, n = 0, most = 1;
 	int r = 0;
 
-	q->segments = arena_alloc(&q->arena, REQUEST_SEGMENTS_MAX * sizeof(*q->segments));
+	for (size_t i = 1; i < len && most < REQUEST_SEGMENTS_MAX; i++)
+		most += path[i] == '/';
+	q->segments = arena_alloc(&q->arena, most * sizeof(*q->segments));
 	if (q->segments == NULL)
 		return -ENOMEM;
 	do {
@@ -241,12 +306,6 @@ split_path(struct request *q, const char *path, size_t len)
 	} while (at <= len);
 	q->segments_len = n;
 	return 0;
-}
-
-static struct cJSON *
-add_object(struct cJSON *to, const char *name)
-{
-	return cJSON_AddObjectToObject(to, name);
 }
 
 /* Origin form, or absolute form (whose authority then counts as the host, RFC 9112 section 3.2.2). */
@@ -335,8 +394,11 @@ take_body(struct request *q)
 	body = cJSON_ParseWithLength(q->body, q->body_len);
 	if (body == NULL)
 		return -ENOMEM; /* json_scan accepted it */
-	if (cJSON_AddItemToObject(q->json, "body", body))
+	/* the last one there: deleting it deletes nothing else */
+	if (cJSON_AddItemToObject(q->json, "body", body)) {
+		q->body_json = body;
 		return 0;
+	}
 	cJSON_Delete(body);
 	return -ENOMEM;
 }
@@ -369,16 +431,16 @@ request_finish(struct request *q, const char **problem)
 	*problem = "out of memory";
 	q->json_type = type != NULL && is_json_type(type);
 	q->form_type = type != NULL && is_type(type, "application/x-www-form-urlencoded");
-	q->json = cJSON_CreateObject();
-	if (q->json == NULL || cJSON_AddStringToObject(q->json, "method", q->method) == NULL ||
-	    cJSON_AddStringToObject(q->json, "target", q->target) == NULL || add_object(q->json, "path") == NULL ||
-	    (query = add_object(q->json, "query")) == NULL || (headers = add_object(q->json, "headers")) == NULL ||
-	    (form = add_object(q->json, "form")) == NULL)
+	q->json = add_node(&q->arena, NULL, NULL, cJSON_Object, NULL);
+	if (q->json == NULL || !add_text(q, q->json, "method", q->method) ||
+	    !add_text(q, q->json, "target", q->target) || (q->path = add_object(q, "path")) == NULL ||
+	    (query = add_object(q, "query")) == NULL || (headers = add_object(q, "headers")) == NULL ||
+	    (form = add_object(q, "form")) == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < q->headers_len; i++)
-		if (cJSON_AddStringToObject(headers, q->headers[i].name, q->headers[i].value) == NULL)
+		if (!add_text(q, headers, q->headers[i].name, q->headers[i].value))
 			return -ENOMEM;
-	if (key != NULL && cJSON_AddStringToObject(q->json, "key", key) == NULL)
+	if (key != NULL && !add_text(q, q->json, "key", key))
 		return -ENOMEM;
 	if ((r = take_target(q, query, problem)) < 0)
 		return r;

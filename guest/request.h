@@ -24,13 +24,15 @@ struct request {
 	struct arena arena; /* of everything below, and of evaluation */
 	const char *method, *target;
 	const char *host; /* lower case without port, or NULL */
-	size_t headers_len;
+	size_t headers_len, headers_size;
 	struct request_header *headers; /* repeated ones joined by ", " */
 	const char *body;               /* borrowed from the connection */
 	size_t body_len;
 	size_t segments_len;
-	const char **segments;     /* of the path, decoded; "/" has one, empty */
-	struct cJSON *json;        /* owned: {method, target, path, query, headers, body, form, key} */
+	const char **segments;   /* of the path, decoded; "/" has one, empty */
+	struct cJSON *json;      /* {method, target, path, query, headers, body, form, key}: read only, in the arena */
+	struct cJSON *path;      /* of it */
+	struct cJSON *body_json; /* owned: of it, what cJSON made of the body; or NULL */
 	bool json_type, form_type; /* what Content-Type says */
 	char body_problem[96];     /* why the body is no JSON, or "" */
 };
@@ -43,6 +45,10 @@ const char *request_header(const struct request *q, const char *name) __attribut
 /* After all headers and the whole body: takes target, query, form and body apart and builds json.  method and target are
  * set by the caller.  0; -EPROTO with *problem static text; -ENOMEM. */
 int request_finish(struct request *q, const char **problem) __attribute__((warn_unused_result, nonnull));
+/* Empties json's path, and adds a parameter to it.  -ENOMEM. */
+void request_path_clear(struct request *q) __attribute__((nonnull));
+int request_path_add(struct request *q, const char *name, const char *value)
+	__attribute__((warn_unused_result, nonnull));
 /* The query and the path parameters as the record shows them are members of json. */
 const struct cJSON *request_member(const struct request *q, const char *name) __attribute__((nonnull));
 

@@ -8,7 +8,6 @@
 
 #include "guest/answer.h"
 #include "guest/eval.h"
-#include "guest/object.h"
 #include "guest/request.h"
 #include "guest/service.h"
 
@@ -134,17 +133,13 @@ first_difference(const struct route *route, const struct request *q)
 static int
 put_params(const struct route *route, struct request *q)
 {
-	struct cJSON *path = cJSON_CreateObject();
+	int r = 0;
 
-	for (size_t i = 0; i < route->segments_len && path != NULL; i++) {
-		if (!route->segments[i].is_param)
-			continue;
-		if (cJSON_AddStringToObject(path, route->segments[i].text, q->segments[i]) == NULL) {
-			cJSON_Delete(path);
-			path = NULL;
-		}
-	}
-	return path != NULL && object_put(q->json, "path", path) ? 0 : -ENOMEM;
+	request_path_clear(q);
+	for (size_t i = 0; i < route->segments_len && r == 0; i++)
+		if (route->segments[i].is_param)
+			r = request_path_add(q, route->segments[i].text, q->segments[i]);
+	return r;
 }
 
 static void
@@ -234,5 +229,6 @@ route_find(struct service *s, struct request *q, struct eval *e, struct answer *
 			return e->r;
 	}
 	find_nearest(s, q, a);
-	return object_put(q->json, "path", cJSON_CreateObject()) ? 0 : -ENOMEM;
+	request_path_clear(q);
+	return 0;
 }

@@ -27,6 +27,7 @@ struct http_waiting {
 	uint64_t again;              /* what waits for it, or 0 */
 	struct idempotency_key *key; /* in use until then; or NULL */
 };
+static struct pool waits = { .size = sizeof(struct http_waiting), .max = 64 };
 
 /* see twin_http.h */
 void
@@ -92,7 +93,7 @@ http_wipe(struct http_conn *c)
 		op_settle(c->waiting->op, OP_TOLD_NOTHING);
 		idempotency_release(c->waiting->key);
 		http_again_left(c->core, c->waiting->again);
-		free(c->waiting);
+		pool_give(&waits, c->waiting);
 		c->waiting = next;
 	}
 	c->waiting_last = NULL;
@@ -348,17 +349,26 @@ put_reply(struct http_conn *c, struct answer *a, bool head)
 	c->out_at = 0;
 	before = c->out.len;
 	c->tail = 0;
-	buf_format(&c->out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", a->status, reason(a->status), date(c->core));
+	buf_text(&c->out, "HTTP/1.1 ");
+	buf_unsigned(&c->out, (unsigned)a->status);
+	buf_text(&c->out, " ");
+	buf_text(&c->out, reason(a->status));
+	buf_text(&c->out, "\r\nDate: ");
+	buf_text(&c->out, date(c->core));
+	buf_text(&c->out, "\r\n");
 	buf_add(&c->out, a->headers.at, a->headers.len);
 	if (a->status != 204 && a->status != 304) {
 		if (!a->has_type)
 			buf_text(&c->out, "Content-Type: application/json\r\n");
 		if (f != NULL && f->body == FAULT_BODY_WRONG_LENGTH)
 			length /= 2;
-		if (chunked)
+		if (chunked) {
 			buf_text(&c->out, "Transfer-Encoding: chunked\r\n");
-		else
-			buf_format(&c->out, "Content-Length: %zu\r\n", length);
+		} else {
+			buf_text(&c->out, "Content-Length: ");
+			buf_unsigned(&c->out, length);
+			buf_text(&c->out, "\r\n");
+		}
 	}
 	/* the hint lets clients drop an idle connection before the twin does: no race between a request and a close */
 	buf_text(&c->out, c->keep_alive ? "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n"
@@ -389,18 +399,18 @@ http_record(struct http_conn *c, const struct answer *a, bool whole, bool reply)
 			       .raw = c->phase == HTTP_PHASE_BODY ? c->body.at : c->head.at,
 			       .raw_len = c->phase == HTTP_PHASE_BODY ? c->body.len : c->head.len,
 			       .answer = a };
-	struct http_waiting *w = calloc(1, sizeof(*w));
+	struct http_waiting *w = pool_take(&waits);
 	struct op *op = w == NULL ? NULL : ops_add(&c->core->ops, &in);
 
 	if (op == NULL) {
-		free(w);
+		pool_give(&waits, w);
 		c->core->failed = -ENOMEM;
 		return;
 	}
 	if (!reply) {
 		op_settle(op, OP_TOLD_NOTHING);
 		idempotency_release(a->key);
-		free(w);
+		pool_give(&waits, w);
 		return;
 	}
 	*w = (struct http_waiting){ .op = op, .end = c->out_end - c->tail, .told = http_told(a), .key = a->key };
@@ -705,7 +715,7 @@ http_sent(struct http_conn *c, size_t len)
 		c->waiting = w->next;
 		if (c->waiting == NULL)
 			c->waiting_last = NULL;
-		free(w);
+		pool_give(&waits, w);
 	}
 }
 
