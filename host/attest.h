@@ -14,7 +14,7 @@ struct sha256;
 
 #define ATTEST_TYPE "application/vnd.in-toto+json" /* of the envelope's payload */
 #define ATTEST_PREDICATE "urn:agenttwin:receipt:1"
-#define ATTEST_MAX 4096u   /* bytes of a statement, and of an envelope, with its NUL */
+#define ATTEST_MAX 3072u   /* bytes of a statement, and of an envelope, with its NUL */
 #define ATTEST_TAIL 65536u /* of a receipt: integrity.signature stands within so many bytes from its end */
 
 struct attest { /* what a statement says; all from the receipt but the digests.  Borrowed */

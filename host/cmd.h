@@ -20,6 +20,8 @@ int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnul
 int cmd_test(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Shows a receipt: 0 shown, 2 usage or unreadable. */
 int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Recomputes what a receipt says: 0 intact, 1 not, 2 usage or unreadable. */
+int receipt_cmd_verify(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_audit(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 

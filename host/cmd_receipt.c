@@ -18,7 +18,7 @@ static const struct {
 	{ "diff", NULL, NULL },
 	{ "evidence", NULL, NULL },
 	{ "html", NULL, NULL },
-	{ "verify", NULL, NULL },
+	{ "verify", receipt_cmd_verify, "recomputes what it says, and says what it could not verify" },
 	{ "ls", NULL, NULL },
 	{ "prune", NULL, NULL },
 };
