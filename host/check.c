@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/check_writes.h"
+
 const char *
 check_kind_name(enum check_kind k)
 {
@@ -36,6 +38,14 @@ check_kind_name(enum check_kind k)
 		return "process";
 	case CHECK_NO_EGRESS:
 		return "no-egress";
+	case CHECK_NO_DUPLICATES:
+		return "no-duplicate-effects";
+	case CHECK_NO_LOST:
+		return "no-lost-writes";
+	case CHECK_IDEMPOTENT:
+		return "every-write-idempotent";
+	case CHECK_RECOVERS:
+		return "recovers-from-faults";
 	}
 	return "?";
 }
@@ -151,10 +161,18 @@ check_moments_hold(enum check_mode mode, const struct check_moments *m)
 	return false;
 }
 
+static bool
+is_named(enum check_kind k)
+{
+	return k == CHECK_NO_DUPLICATES || k == CHECK_NO_LOST || k == CHECK_IDEMPOTENT || k == CHECK_RECOVERS;
+}
+
 /* What a check of this kind keeps while the run lasts. */
 static int
-prepare(struct check *c)
+prepare(struct checks *all, struct check *c)
 {
+	if (is_named(c->def->kind) && !all->writes && !(all->writes = check_writes_new(all->w)))
+		return -ENOMEM;
 	switch (c->def->kind) {
 	case CHECK_STDOUT:
 	case CHECK_STDERR:
@@ -184,7 +202,7 @@ checks_init(struct checks *c, const struct world *w)
 	c->len = w->checks_len;
 	for (i = 0; i < c->len; i++) {
 		c->list[i].def = &w->checks[i];
-		if (prepare(&c->list[i]) < 0) {
+		if (prepare(c, &c->list[i]) < 0) {
 			checks_wipe(c);
 			return -ENOMEM;
 		}
@@ -208,6 +226,7 @@ checks_wipe(struct checks *c)
 		free(c->results[i].expected);
 		free(c->results[i].actual);
 	}
+	check_writes_free(c->writes);
 	free(c->list);
 	free(c->results);
 	memset(c, 0, sizeof(*c));
@@ -231,6 +250,8 @@ checks_operation(struct checks *c, uint64_t n, const struct cJSON *op)
 {
 	size_t i;
 
+	if (c->writes)
+		check_writes_add(c->writes, n, op);
 	for (i = 0; i < c->len; i++)
 		if (c->list[i].def->kind == CHECK_CALLS || c->list[i].def->kind == CHECK_NEVER)
 			check_calls_add(&c->list[i], n, op);
@@ -242,7 +263,7 @@ checks_operation(struct checks *c, uint64_t n, const struct cJSON *op)
 static bool
 is_of_operations(enum check_kind k)
 {
-	return k == CHECK_CALLS || k == CHECK_NEVER || k == CHECK_ORDER;
+	return k == CHECK_CALLS || k == CHECK_NEVER || k == CHECK_ORDER || is_named(k);
 }
 
 static int
@@ -274,6 +295,11 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 		return check_state_finish(one->def, c->w, f, r);
 	case CHECK_NO_EGRESS:
 		return check_egress_finish(f, r);
+	case CHECK_NO_DUPLICATES:
+	case CHECK_NO_LOST:
+	case CHECK_IDEMPOTENT:
+	case CHECK_RECOVERS:
+		return check_named_finish(one->def, c->writes, f, r);
 	}
 	return -EINVAL;
 }

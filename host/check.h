@@ -55,7 +55,8 @@ struct checks {
 	const struct world *w;       /* borrowed */
 	const struct redact *redact; /* borrowed, set by the caller; NULL: nothing to hide in what results say */
 	size_t len;
-	struct check *list; /* owned, one for each world check */
+	struct check *list;          /* owned, one for each world check */
+	struct check_writes *writes; /* owned: what the named properties share; NULL: the world has none */
 	size_t results_len;
 	struct check_result *results; /* owned, after checks_finish: the world's, then the built-in ones */
 };
@@ -162,6 +163,9 @@ int check_state_expect(const struct world_check *def, struct check_result *r) __
 int check_relation_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
 int check_unchanged_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
 			   struct check_result *r) __attribute__((nonnull));
+struct check_writes; /* private to check_writes.c and check_named.c */
+int check_named_finish(const struct world_check *def, struct check_writes *t, const struct check_facts *f,
+		       struct check_result *r) __attribute__((nonnull(1, 3, 4)));
 int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
 		       struct check_result *r) __attribute__((nonnull));
 int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)

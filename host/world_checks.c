@@ -171,10 +171,10 @@ static const struct {
 	{ "no-egress", CHECK_NO_EGRESS, 0, world_alone_keys, NULL },
 	{ "sql", 0, 0, NULL, NULL },
 	{ "jq", 0, 0, NULL, NULL },
-	{ "no-duplicate-effects", 0, 0, NULL, NULL },
-	{ "no-lost-writes", 0, 0, NULL, NULL },
-	{ "every-write-idempotent", 0, 0, NULL, NULL },
-	{ "recovers-from-faults", 0, 0, NULL, NULL },
+	{ "no-duplicate-effects", CHECK_NO_DUPLICATES, 0, world_writes_keys, NULL },
+	{ "no-lost-writes", CHECK_NO_LOST, 0, world_writes_keys, NULL },
+	{ "every-write-idempotent", CHECK_IDEMPOTENT, 0, world_writes_keys, NULL },
+	{ "recovers-from-faults", CHECK_RECOVERS, 0, world_writes_keys, NULL },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -364,6 +364,30 @@ check_exceptions(struct wr *c, const struct cJSON *check)
 	return r;
 }
 
+static int
+check_any_fault(struct wr *c)
+{
+	int r;
+
+	if (c->w->faults && c->w->faults->child)
+		return 0;
+	r = wr_fail(c, -EPROTO, "the world has no fault, so there is nothing to recover from");
+	diag_fix(c->d, "declare one under \"faults\", or take the check out");
+	return r;
+}
+
+static int
+check_any_service(struct wr *c)
+{
+	int r;
+
+	if (c->w->services_len > 0)
+		return 0;
+	r = wr_fail(c, -EPROTO, "the world has no service, so there is never a write");
+	diag_fix(c->d, "add a service that the workflow calls, or take the check out");
+	return r;
+}
+
 /* What one check names. */
 static int
 check_names(struct wr *c, const struct world_check *k)
@@ -383,6 +407,16 @@ check_names(struct wr *c, const struct world_check *k)
 		return check_relation(c, k->json);
 	case CHECK_UNCHANGED:
 		return check_exceptions(c, k->json);
+	case CHECK_RECOVERS:
+		if ((r = check_any_fault(c)) < 0)
+			return r;
+		/* fall through */
+	case CHECK_NO_DUPLICATES:
+	case CHECK_NO_LOST:
+	case CHECK_IDEMPOTENT:
+		if ((r = check_any_service(c)) < 0)
+			return r;
+		return check_selector(c, k, k->json);
 	case CHECK_EXIT:
 	case CHECK_STDOUT:
 	case CHECK_STDERR:

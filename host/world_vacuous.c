@@ -67,6 +67,10 @@ condition_holds(const struct wr *c, const struct world_check *k)
 	case CHECK_NO_EGRESS:
 	case CHECK_UNCHANGED:
 	case CHECK_PROCESS:
+	case CHECK_NO_DUPLICATES:
+	case CHECK_NO_LOST:
+	case CHECK_IDEMPOTENT:
+	case CHECK_RECOVERS:
 		return true;
 	case CHECK_ORDER: /* of nothing there is no order */
 		return false;

@@ -10,19 +10,25 @@
 #include "tests/lib/tap.h"
 
 static const char *state_text, *initial_text; /* parsed anew each time; NULL: none came */
+static const char *service_text;              /* of payments, as the world has it; NULL: nothing but its name */
+static size_t services_len = 1;               /* 2: and a language model */
 
 static struct cJSON *
 state(void *arg, size_t service)
 {
 	(void)arg;
-	return service == 0 && state_text ? cJSON_Parse(state_text) : NULL;
+	if (service == 1)
+		return cJSON_Parse("{\"collections\":{}}");
+	return state_text ? cJSON_Parse(state_text) : NULL;
 }
 
 static struct cJSON *
 initial(void *arg, size_t service)
 {
 	(void)arg;
-	return service == 0 && initial_text ? cJSON_Parse(initial_text) : NULL;
+	if (service == 1)
+		return cJSON_Parse("{\"collections\":{}}");
+	return initial_text ? cJSON_Parse(initial_text) : NULL;
 }
 
 static struct plan_exit ended;
@@ -48,14 +54,17 @@ static bool
 holds(enum check_kind kind, const char *json, const char *output, size_t cut, const char *const *ops)
 {
 	static const char *const modes[] = { "at_end", "always", "never", "sometimes" };
-	struct world_service service = { .name = "payments" };
+	struct world_service services[2] = { { .name = "payments" }, { .name = "llm" } };
 	struct world_check def = { .id = "it", .kind = kind };
-	struct world w = { .checks_len = 1, .checks = &def, .services_len = 1, .services = &service };
+	struct world w = { .checks_len = 1, .checks = &def, .services_len = services_len, .services = services };
+	cJSON *own = cJSON_Parse(service_text ? service_text : "{}"), *model = cJSON_Parse("{\"kind\":\"llm\"}");
 	struct checks c;
 	cJSON *doc = cJSON_Parse(json), *op, *mode = cJSON_GetObjectItem(doc, "mode");
 	size_t i, len = output ? strlen(output) : 0;
 	bool held;
 
+	services[0].json = own;
+	services[1].json = model;
 	def.json = doc;
 	for (i = 0; mode && i < 4; i++)
 		if (strcmp(modes[i], mode->valuestring) == 0)
@@ -84,6 +93,8 @@ holds(enum check_kind kind, const char *json, const char *output, size_t cut, co
 			 c.results[0].rests[i]);
 	checks_wipe(&c);
 	cJSON_Delete(doc);
+	cJSON_Delete(own);
+	cJSON_Delete(model);
 	return held;
 }
 #endif

@@ -109,6 +109,12 @@ refuses(void)
 		{ IS("process") "}", "", "says nothing", "\"no_uncaught\": true", -EPROTO },
 		{ IS("process") ",\"no_uncaught\":false}", "/no_uncaught", "false asks for nothing", "true", -EPROTO },
 		{ IS("process") ",\"max_rss_mb\":0}", "/max_rss_mb", "from 1", "", -EPROTO },
+		// named properties
+		{ IS("no-lost-writes") ",\"service\":\"pya\"}", "/service", "no service \"pya\"",
+		  "did you mean \"pay\"?", -EPROTO },
+		{ IS("no-lost-writes") ",\"route\":\"r\"}", "/route", "without \"service\"", "add", -EPROTO },
+		{ IS("no-duplicate-effects") ",\"method\":\"GET\"}", "/method", "unknown key", "", -EPROTO },
+		{ IS("recovers-from-faults") ",\"mode\":\"always\"}", "/mode", "judged at the end", "take", -EPROTO },
 		// modes that are not judged
 		{ IS("exit") ",\"code\":0,\"mode\":\"always\"}", "/mode", "judged at the end", "take \"mode\" out",
 		  -EPROTO },
@@ -162,6 +168,10 @@ vacuous(void)
 		{ IS("relation") ",\"left\":{\"service\":\"pay\",\"path\":\"/rows/a/s\"},\"op\":\"!=\",\"right\":{\"value\":\"paid\"}}",
 		  true },
 		{ IS("order") ",\"first\":{\"fault\":\"busy\"},\"then\":{\"service\":\"pay\"}}", false },
+		{ IS("no-duplicate-effects") "}", true },
+		{ IS("no-lost-writes") "}", true },
+		{ IS("every-write-idempotent") ",\"service\":\"pay\",\"route\":\"r\"}", true },
+		{ IS("recovers-from-faults") "}", true },
 		{ IS("stdout") ",\"contains\":\"x\",\"mode\":\"never\"}", true },
 		{ IS("stdout") ",\"matches\":\"x\",\"mode\":\"never\"}", true },
 		{ IS("stdout") ",\"matches\":\"x\",\"mode\":\"always\"}", false },
