@@ -20,6 +20,7 @@ struct reference;
 #define TEST_RUNS_MAX 100000u
 #define TEST_JOBS_MAX 1000u
 #define TEST_RETRY_MAX 100u
+#define TEST_GROUPS_MAX 16u
 #define TEST_RECORD_MAX (8u << 20) /* bytes of what a run's process hands back */
 #define TEST_SAID_MAX 8192u        /* bytes kept of what it wrote on stderr: the last ones */
 
@@ -103,6 +104,7 @@ struct test_run {
 	int exit_code;
 	size_t tries_len;
 	struct test_record *tries; /* owned; the last one decides */
+	uint8_t group;             /* after test_sum: which of the world's groups, from 1; 0 none */
 	char *said;                /* owned: what its process wrote, when it did not pass; may be NULL */
 };
 struct test_world {
@@ -114,11 +116,13 @@ struct test_world {
 	uint64_t first;       /* seed */
 	uint32_t seeds;
 	enum world_stop_on stop_on;
-	uint64_t memory_bytes; /* that its workflow may take */
-	uint64_t bundle_bytes; /* of its last run; 0 not known yet */
-	size_t run, runs_len;  /* its runs stand together, by seed, then repeat */
-	enum test_status status;
+	uint64_t memory_bytes;   /* that its workflow may take */
+	uint64_t bundle_bytes;   /* of its last run; 0 not known yet */
+	size_t run, runs_len;    /* its runs stand together, by seed, then repeat */
+	enum test_status status; /* after test_sum, as what follows */
 	int exit_code;
+	size_t groups_len, groups[TEST_GROUPS_MAX]; /* first runs of those that did not pass in the same way */
+	size_t ungrouped;                           /* runs that did not pass in still other ways */
 };
 struct tests {
 	struct test_options o;
@@ -130,7 +134,7 @@ struct tests {
 	uint32_t jobs;         /* at once */
 	uint64_t started_unix_ms, start_ms, ms;
 	int signal;                             /* SIGINT, SIGTERM or SIGHUP came; 0 none */
-	size_t counts[TEST_STATUS_COUNT];       /* of runs; invalid ones by world */
+	size_t counts[TEST_STATUS_COUNT];       /* of runs */
 	size_t worlds_count[TEST_STATUS_COUNT]; /* of worlds */
 	int worst;                              /* exit status of the whole */
 };
@@ -150,6 +154,9 @@ void test_wipe(struct tests *t) __attribute__((nonnull));
 const struct test_record *test_last(const struct test_run *r) __attribute__((nonnull));
 /* "worlds/a/world.json", with its seed where the world has several, and which repetition. */
 void test_run_name(const struct tests *t, const struct test_run *r, char *out, size_t size) __attribute__((nonnull));
+/* Which runs of a world a group holds: " with seeds 3, 7-9", " in 2 of 5 runs", both, or "". */
+void test_group_name(const struct tests *t, const struct test_world *w, size_t group, char *out, size_t size)
+	__attribute__((nonnull));
 /* One sentence: the checks that did not hold, or the receipt's.  "" when it passed. */
 void test_run_why(const struct test_run *r, char *out, size_t size) __attribute__((nonnull));
 

@@ -2,6 +2,7 @@
  * test_details.c - one run explained in a text of several lines, for reports, see test_report.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/diag.h"
 #include "host/test_report.h"
@@ -67,6 +68,16 @@ problem(FILE *f, const struct test_problem *p)
 		line(f, "  fix: ", p->fix, NULL);
 }
 
+/* From the current folder, where it lies below. */
+static const char *
+shown_path(const char *path)
+{
+	static char here[4096];
+	size_t n = getcwd(here, sizeof(here)) ? strlen(here) : 0;
+
+	return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
 /* see test_report.h */
 char *
 test_details(const struct test_run *r)
@@ -93,12 +104,12 @@ test_details(const struct test_run *r)
 		problem(f, &last->problem);
 	} else if (n == 0 && r->status != TEST_FLAKY) {
 		line(f, "", why, NULL);
-		if (r->said && r->status != TEST_FAILED)
+		if (r->said && (r->status == TEST_ERROR || r->status == TEST_ABORTED))
 			said(f, r->said);
 	}
 	if (last && last->compared && !last->like)
 		line(f, "not reproduced: ", last->difference, NULL);
 	if (last && last->receipt)
-		line(f, "receipt: ", last->receipt, NULL);
+		line(f, "receipt: ", shown_path(last->receipt), NULL);
 	return fclose(f) == 0 ? text : NULL;
 }

@@ -44,7 +44,7 @@ put_path(FILE *f, const char *path)
 static void
 annotate(FILE *f, const char *path, uint32_t line, uint32_t column, const char *title, const char *text)
 {
-	char shown[300];
+	char shown[900];
 
 	fputs("::error file=", f);
 	put_path(f, path);
@@ -71,16 +71,16 @@ annotate_world(FILE *f, const struct test_world *w)
 	annotate(f, w->path, d->line, d->column, "invalid world", text);
 }
 
+/* Runs that did not pass in the same way have one annotation. */
 static void
-annotate_run(FILE *f, const struct tests *t, const struct test_run *r)
+annotate_group(FILE *f, const struct tests *t, const struct test_world *w, size_t group)
 {
-	const struct test_record *last = test_last(r);
-	char name[4300], title[400], *text = test_details(r);
+	const struct test_run *r = &t->runs[w->groups[group]];
+	const struct test_record *last = r->status == TEST_FLAKY ? &r->tries[0] : test_last(r);
+	char which[400], title[800], *text = test_details(r);
 	uint32_t line = 0, column = 0;
 	size_t i;
 
-	if (last && r->status == TEST_FLAKY)
-		last = &r->tries[0];
 	for (i = 0; last && line == 0 && i < last->checks_len; i++)
 		if (last->checks[i].held == TEST_NOT_HELD && !last->checks[i].evidence)
 			line = last->checks[i].line;
@@ -88,9 +88,9 @@ annotate_run(FILE *f, const struct tests *t, const struct test_run *r)
 		line = last->problem.line;
 		column = last->problem.column;
 	}
-	test_run_name(t, r, name, sizeof(name));
-	snprintf(title, sizeof(title), "%s: %.300s", test_status_name(r->status), name);
-	annotate(f, t->worlds[r->world].path, line, column, title, text ? text : "");
+	test_group_name(t, w, group, which, sizeof(which));
+	snprintf(title, sizeof(title), "%s %.300s%s", test_status_name(r->status), w->path, which);
+	annotate(f, w->path, line, column, title, text ? text : "");
 	free(text);
 }
 
@@ -107,12 +107,8 @@ test_annotations(const struct tests *t, FILE *f)
 			annotate_world(f, w);
 			n++;
 		}
-		for (k = w->run; k < w->run + w->runs_len && n < ANNOTATIONS_MAX; k++) {
-			if (t->runs[k].status == TEST_PASSED || t->runs[k].status == TEST_NOT_RUN)
-				continue;
-			annotate_run(f, t, &t->runs[k]);
-			n++;
-		}
+		for (k = 0; k < w->groups_len && n < ANNOTATIONS_MAX; k++, n++)
+			annotate_group(f, t, w, k);
 	}
 	return fflush(f) == 0 && !ferror(f) ? 0 : -EIO;
 }

@@ -165,7 +165,7 @@ add_runs(struct test_live *l, FILE *f, unsigned width, unsigned most, const stru
 
 	for (i = 0; i < len && *lines < most; i++) {
 		test_run_name(l->t, &l->t->runs[list[i].run], name, sizeof(name));
-		test_time((now - list[i].start_ms) / 100 * 100, time);
+		snprintf(time, sizeof(time), "%.1f s", (double)(now - list[i].start_ms) / 1000);
 		if (width >= 60)
 			add(f, width, lines, "  %-9s  %10s  %s", list[i].phase, time, name);
 		else
@@ -196,7 +196,7 @@ test_live_draw(struct test_live *l, const struct test_now *list, size_t len, boo
 		fprintf(f, "\033[%uA\r\033[J", l->drawn);
 	fputs("\033[?7l", f); /* what is too wide all the same is cut by the terminal, so that lines can be counted */
 	add_runs(l, f, width, most, list, len, &lines);
-	test_time((loop_now_ms() - l->t->start_ms) / 100 * 100, time);
+	snprintf(time, sizeof(time), "%.1f s", (double)(loop_now_ms() - l->t->start_ms) / 1000);
 	add(f, width, &lines, "  %zu of %zu, %zu not passed, %zu running, %s", l->done, l->t->runs_len, l->bad, len,
 	    time);
 	fputs("\033[?7h", f);

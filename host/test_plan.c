@@ -160,6 +160,40 @@ worse(enum test_status a, enum test_status b)
 	return a;
 }
 
+/* They did not pass in the same way: the same status, and the same checks did not hold. */
+static bool
+is_alike(const struct test_run *a, const struct test_run *b)
+{
+	char x[600], y[600];
+
+	test_run_why(a, x, sizeof(x));
+	test_run_why(b, y, sizeof(y));
+	return a->status == b->status && strcmp(x, y) == 0;
+}
+
+/* Runs that did not pass in the same way are told once.  Kinds are few; what is of none of the first ones is counted. */
+static void
+group(struct tests *t, struct test_world *w)
+{
+	size_t i, k;
+
+	for (i = w->run; i < w->run + w->runs_len; i++) {
+		struct test_run *r = &t->runs[i];
+
+		if (r->status == TEST_PASSED || r->status == TEST_NOT_RUN)
+			continue;
+		for (k = 0; k < w->groups_len && !is_alike(&t->runs[w->groups[k]], r); k++)
+			;
+		if (k == TEST_GROUPS_MAX) {
+			w->ungrouped++;
+			continue;
+		}
+		if (k == w->groups_len)
+			w->groups[w->groups_len++] = i;
+		r->group = (uint8_t)(k + 1);
+	}
+}
+
 static void
 sum_world(struct tests *t, struct test_world *w)
 {
@@ -168,7 +202,6 @@ sum_world(struct tests *t, struct test_world *w)
 	if (w->problem) {
 		w->status = TEST_INVALID;
 		w->exit_code = 2;
-		t->counts[TEST_INVALID]++;
 		return;
 	}
 	w->status = w->runs_len ? t->runs[w->run].status : TEST_NOT_RUN;
@@ -177,6 +210,7 @@ sum_world(struct tests *t, struct test_world *w)
 		w->exit_code = series_worse(w->exit_code, t->runs[i].exit_code);
 		t->counts[t->runs[i].status]++;
 	}
+	group(t, w);
 }
 
 /* see test.h */
@@ -211,6 +245,32 @@ test_run_name(const struct tests *t, const struct test_run *r, char *out, size_t
 	if (t->o.repeat > 1)
 		snprintf(repeat, sizeof(repeat), " run %u of %u", r->repeat + 1, t->o.repeat);
 	snprintf(out, size, "%s%s%s", w->path, seed, repeat);
+}
+
+/* see test.h */
+void
+test_group_name(const struct tests *t, const struct test_world *w, size_t group, char *out, size_t size)
+{
+	uint64_t *seeds = calloc(w->runs_len, sizeof(*seeds));
+	size_t k, n = 0, runs = 0;
+	char list[300];
+	int len = 0;
+
+	out[0] = '\0';
+	for (k = w->run; seeds && k < w->run + w->runs_len; k++) {
+		if (t->runs[k].group != group + 1)
+			continue;
+		runs++;
+		if (n == 0 || seeds[n - 1] != t->runs[k].seed)
+			seeds[n++] = t->runs[k].seed;
+	}
+	if (seeds && w->swept) {
+		seeds_list(seeds, n, list, sizeof(list));
+		len = snprintf(out, size, " with seed%s %s", n == 1 ? "" : "s", list);
+	}
+	if (t->o.repeat > 1 && len >= 0 && (size_t)len < size)
+		snprintf(out + len, size - (size_t)len, " in %zu of %zu runs", runs, w->runs_len);
+	free(seeds);
 }
 
 /* see test.h */

@@ -12,63 +12,7 @@
 #include "host/test_report.h"
 #include "host/wrap.h"
 
-#define SEEDS_TEXT_MAX 300u
-
 /* ---- what did not pass -------------------------------------------------------------------------------------------------- */
-
-static bool
-is_told(const struct test_run *r)
-{
-	return r->status != TEST_PASSED && r->status != TEST_NOT_RUN;
-}
-
-/* They did not pass in the same way: the same status, and the same checks did not hold. */
-static bool
-is_alike(const struct test_run *a, const struct test_run *b)
-{
-	char x[600], y[600];
-
-	test_run_why(a, x, sizeof(x));
-	test_run_why(b, y, sizeof(y));
-	return a->status == b->status && strcmp(x, y) == 0;
-}
-
-static bool
-is_first_of_its_kind(const struct tests *t, const struct test_world *w, size_t i)
-{
-	size_t k;
-
-	for (k = w->run; k < i; k++)
-		if (is_told(&t->runs[k]) && is_alike(&t->runs[k], &t->runs[i]))
-			return false;
-	return true;
-}
-
-/* "with seeds 3, 7-9", "in 2 of 5 runs", both, or "". */
-static void
-say_which(const struct tests *t, const struct test_world *w, size_t i, char *out, size_t size)
-{
-	uint64_t *seeds = calloc(w->runs_len, sizeof(*seeds));
-	char list[SEEDS_TEXT_MAX];
-	size_t k, n = 0, runs = 0;
-	int len = 0;
-
-	out[0] = '\0';
-	for (k = i; seeds && k < w->run + w->runs_len; k++) {
-		if (!is_told(&t->runs[k]) || !is_alike(&t->runs[k], &t->runs[i]))
-			continue;
-		runs++;
-		if (n == 0 || seeds[n - 1] != t->runs[k].seed)
-			seeds[n++] = t->runs[k].seed;
-	}
-	if (seeds && w->swept) {
-		seeds_list(seeds, n, list, sizeof(list));
-		len = snprintf(out, size, " with seed%s %s", n == 1 ? "" : "s", list);
-	}
-	if (t->o.repeat > 1 && len >= 0 && (size_t)len < size)
-		snprintf(out + len, size - (size_t)len, " in %zu of %zu runs", runs, w->runs_len);
-	free(seeds);
-}
 
 static void
 explain_text(const char *text, bool github)
@@ -108,25 +52,42 @@ head(bool github, enum test_status status, const char *path, const char *which)
 }
 
 static void
+explain_problem(const struct diag *d, bool github)
+{
+	char place[sizeof(d->file) + 32] = "";
+
+	if (d->line)
+		snprintf(place, sizeof(place), "%s:%u:%u: ", d->file, d->line, d->column);
+	else if (d->file[0])
+		snprintf(place, sizeof(place), "%s: ", d->file);
+	test_say(github, "  %s%s%s%s%s", place, d->pointer[0] ? "at " : "", d->pointer, d->pointer[0] ? ": " : "",
+		 d->problem);
+	if (d->fix[0])
+		test_say(github, "    fix: %s", d->fix);
+}
+
+static void
 explain_world(const struct tests *t, const struct test_world *w, bool github)
 {
-	char which[SEEDS_TEXT_MAX + 60], *text;
+	char which[400], *text;
 	size_t i;
 
 	if (w->problem) {
 		head(github, TEST_INVALID, w->path, "");
-		log_diag(w->problem);
+		explain_problem(w->problem, github);
 		return;
 	}
-	for (i = w->run; i < w->run + w->runs_len; i++) {
-		if (!is_told(&t->runs[i]) || !is_first_of_its_kind(t, w, i))
-			continue;
-		say_which(t, w, i, which, sizeof(which));
-		head(github, t->runs[i].status, w->path, which);
-		text = test_details(&t->runs[i]);
+	for (i = 0; i < w->groups_len; i++) {
+		const struct test_run *r = &t->runs[w->groups[i]];
+
+		test_group_name(t, w, i, which, sizeof(which));
+		head(github, r->status, w->path, which);
+		text = test_details(r);
 		explain_text(text ? text : "not enough memory to explain it", github);
 		free(text);
 	}
+	if (w->ungrouped)
+		test_say(github, "%s: %zu more runs did not pass, in other ways", w->path, w->ungrouped);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------------ */
