@@ -140,41 +140,73 @@ next_byte(struct receipt_doc *d, uint64_t *at, char *c)
 
 struct lexer {
 	unsigned depth;
-	bool string, escaped, plain;
+	bool begun, string, escaped, plain;
 };
 
-/* Goes on over n bytes.  Returns those up to the end of the value, or n + 1 when it does not end in them. */
+static const uint8_t brackets[256] = { ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3 };
+
+/* Outside strings, within brackets. */
+static size_t
+lex_brackets(struct lexer *l, const char *p, size_t n, size_t i)
+{
+	for (; i < n; i++) {
+		switch (brackets[(uint8_t)p[i]]) {
+		case 1:
+			l->string = true;
+			return i + 1;
+		case 2:
+			l->depth++;
+			break;
+		case 3:
+			if (--l->depth == 0)
+				return i + 1;
+			break;
+		default:
+			break;
+		}
+	}
+	return n;
+}
+
+/* From after the opening quote to after the closing one. */
+static size_t
+lex_string(struct lexer *l, const char *p, size_t n, size_t i)
+{
+	for (; i < n; i++) {
+		if (l->escaped) {
+			l->escaped = false;
+		} else if (p[i] == '\\') {
+			l->escaped = true;
+		} else if (p[i] == '"') {
+			l->string = false;
+			return i + 1;
+		}
+	}
+	return n;
+}
+
+/* Goes on over n bytes, at least one.  Returns those up to the end of the value, or n + 1 when it does not end in them. */
 static size_t
 lex(struct lexer *l, const char *p, size_t n)
 {
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < n; i++) {
-		char c = p[i];
-
-		if (l->string) {
-			if (l->escaped)
-				l->escaped = false;
-			else if (c == '\\')
-				l->escaped = true;
-			else if (c == '"') {
-				l->string = false;
-				if (l->depth == 0)
-					return i + 1;
-			}
-		} else if (l->plain) {
-			if (c == ',' || c == ']' || c == '}' || json_is_blank(c))
-				return i;
-		} else if (c == '"') {
-			l->string = true;
-		} else if (c == '{' || c == '[') {
-			l->depth++;
-		} else if (c == '}' || c == ']') {
-			if (l->depth == 0 || --l->depth == 0)
-				return i + (l->depth == 0);
-		} else if (l->depth == 0) {
-			l->plain = true; /* a number or a literal */
-		}
+	if (!l->begun) {
+		l->begun = true;
+		l->string = p[0] == '"';
+		l->depth = p[0] == '{' || p[0] == '[';
+		l->plain = !l->string && !l->depth; /* a number or a literal, or something that the scanner refuses */
+		i = 1;
+	}
+	if (l->plain) {
+		while (i < n && p[i] != ',' && p[i] != ']' && p[i] != '}' && !json_is_blank(p[i]))
+			i++;
+		return i < n ? i : n + 1;
+	}
+	while (i < n) {
+		i = l->string ? lex_string(l, p, n, i) : lex_brackets(l, p, n, i);
+		if (!l->string && l->depth == 0)
+			return i;
 	}
 	return n + 1;
 }

@@ -3,7 +3,6 @@
 #include "host/report_show.h"
 
 #include <cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,17 +11,85 @@
 #include "host/diag.h"
 #include "host/json.h"
 #include "host/receipt_read.h"
+#include "host/report_line.h"
+#include "host/report_pick.h"
 #include "host/wrap.h"
 
-#define OPERATIONS_SHOWN 40
-#define NAMES_SHOWN 20
+#define ROWS_SHOWN 20
+#define CHANGES_SHOWN 30
 #define TAIL_SHOWN 1200u
+
+enum colour { PLAIN, GOOD, BAD, DOUBT, FAINT };
 
 struct page {
 	FILE *f;
 	unsigned width;
 	bool colour;
 };
+
+static const char *
+paint(const struct page *p, enum colour c)
+{
+	static const char *const codes[] = { "", "\033[1;32m", "\033[1;31m", "\033[1;33m", "\033[2m" };
+
+	return p->colour ? codes[c] : "";
+}
+
+static const char *
+unpaint(const struct page *p, enum colour c)
+{
+	return p->colour && c != PLAIN ? "\033[0m" : "";
+}
+
+/* A label of at most 12 columns, then escaped text wrapped beneath itself; without a label what is wrapped is set in. */
+static void
+wrapped(struct page *p, enum colour c, const char *label, const char *raw)
+{
+	char shown[4 * REPORT_LINE_MAX + 8];
+	const char *at = shown, *lead = label;
+	unsigned indent = p->width < 60 ? 4 : 14;
+	size_t n, end;
+
+	escape_text(raw, strlen(raw), shown, sizeof(shown));
+	if (indent == 4 && *label) {
+		fprintf(p->f, "%s%s%s\n", paint(p, c), label, unpaint(p, c));
+		lead = "";
+	}
+	do {
+		n = end = wrap_fitting(at, p->width - indent);
+		while (end > 0 && at[end - 1] == ' ')
+			end--;
+		fprintf(p->f, "%s%-*s%s%.*s\n", *lead ? paint(p, c) : "", (int)indent, lead, *lead ? unpaint(p, c) : "",
+			(int)end, at);
+		indent += at == shown && !*label ? 2 : 0;
+		lead = "";
+		at += n;
+		while (*at == ' ')
+			at++;
+	} while (*at);
+}
+
+static void __attribute__((format(printf, 4, 5)))
+field(struct page *p, enum colour c, const char *label, const char *format, ...)
+{
+	char raw[REPORT_LINE_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(raw, sizeof(raw), format, ap);
+	va_end(ap);
+	wrapped(p, c, label, raw);
+}
+
+/* n UINT64_MAX: without a number. */
+static void
+heading(struct page *p, const char *title, uint64_t n)
+{
+	fprintf(p->f, "\n%s", title);
+	if (n != UINT64_MAX)
+		fprintf(p->f, " (%" PRIu64 ")", n);
+	fprintf(p->f, "\n");
+}
 
 static const char *
 text(const cJSON *o, const char *name)
@@ -32,206 +99,325 @@ text(const cJSON *o, const char *name)
 	return s ? s : "-";
 }
 
-/* A label of at most 12 columns, then text wrapped beneath itself. */
-static void __attribute__((format(printf, 3, 4))) field(struct page *p, const char *label, const char *format, ...)
-{
-	char raw[2400], shown[4096];
-	const char *at = shown, *lead = label;
-	unsigned indent = p->width < 60 ? 4 : 14;
-	va_list ap;
-	size_t n;
+/* ---- the head ------------------------------------------------------------------------------------------------------------- */
 
-	va_start(ap, format);
-	vsnprintf(raw, sizeof(raw), format, ap);
-	va_end(ap);
-	escape_text(raw, strlen(raw), shown, sizeof(shown));
-	if (indent == 4 && *label) {
-		fprintf(p->f, "%s\n", label);
-		lead = "";
-	}
-	do {
-		n = wrap_fitting(at, p->width - indent);
-		fprintf(p->f, "%-*s%.*s\n", (int)indent, lead, (int)n, at);
-		lead = "";
-		at += n;
-		while (*at == ' ')
-			at++;
-	} while (*at);
-}
-
-static const char *
-paint(const struct page *p, const char *status)
+static enum colour
+status_colour(const char *status)
 {
-	if (!p->colour)
-		return "";
-	return strcmp(status, "passed") == 0   ? "\033[1;32m"
-	       : strcmp(status, "failed") == 0 ? "\033[1;31m"
-					       : "\033[1;33m";
+	return strcmp(status, "passed") == 0 ? GOOD : strcmp(status, "failed") == 0 ? BAD : DOUBT;
 }
 
 static void
 head(struct page *p, const cJSON *r)
 {
-	const cJSON *run = json_get(r, "run"), *boundary = json_get(r, "boundary"), *runtime = json_get(r, "runtime");
-	const char *status = text(r, "status"), *kind = text(boundary, "kind");
-	char shown[64];
+	const cJSON *run = json_get(r, "run"), *runtime = json_get(r, "runtime");
+	const char *status = text(r, "status"), *kind = text(json_get(r, "boundary"), "kind");
+	char shown[64], why[1504], name[304], again[1504], a[64], b[64], c[104];
 	uint64_t seed = 0, took = 0;
 
 	json_get_u64(run, "seed", UINT64_MAX, &seed);
 	json_get_u64(run, "duration_ms", UINT64_MAX, &took);
-	escape_text(status, strlen(status), shown, sizeof(shown));
-	fprintf(p->f, "%s%s%s%s\n", paint(p, status), shown, p->colour ? "\033[0m" : "",
+	escape_text(status, strlen(status), shown, sizeof(shown) - 24);
+	fprintf(p->f, "%s%.30s%s%s\n", paint(p, status_colour(status)), shown, unpaint(p, status_colour(status)),
 		strcmp(status, "passed") == 0 && strcmp(kind, "none") == 0 ? ", not sandboxed" : "");
-	field(p, "why", "%.1500s", text(r, "why"));
-	field(p, "world", "%.300s, seed %" PRIu64, text(json_get(run, "world"), "name"), seed);
-	field(p, "run", "%.60s", text(run, "id"));
-	field(p, "when", "%.40s, %.2f s", text(run, "started"), (double)took / 1000);
-	field(p, "runtime", "%.60s, node %.40s, kernel %.100s", text(runtime, "backend"),
-	      text(json_get(runtime, "node"), "version"), text(runtime, "kernel"));
-	field(p, "again", "%.1500s", text(run, "reproduce"));
+	wrapped(p, PLAIN, "why", report_clip(r, "why", why, 1500));
+	field(p, PLAIN, "world", "%s, seed %" PRIu64, report_clip(json_get(run, "world"), "name", name, 300), seed);
+	wrapped(p, PLAIN, "run", report_clip(run, "id", a, 60));
+	field(p, PLAIN, "when", "%s, %.2f s", report_clip(run, "started", a, 40), (double)took / 1000);
+	field(p, PLAIN, "runtime", "%s, node %s, kernel %s", report_clip(runtime, "backend", a, 60),
+	      report_clip(json_get(runtime, "node"), "version", b, 40), report_clip(runtime, "kernel", c, 100));
+	wrapped(p, PLAIN, "again", report_clip(run, "reproduce", again, 1500));
 }
 
-static const char *
-owner_of(const cJSON *row)
-{
-	const char *owner = text(row, "owner");
+/* ---- the boundary ----------------------------------------------------------------------------------------------------------- */
 
-	return strcmp(owner, "workflow") == 0 ? "the workflow" : strcmp(owner, "twins") == 0 ? "the twins" : owner;
+static void
+failure(struct page *p, const char *label, const cJSON *f)
+{
+	char step[104], err[44], why[804];
+
+	if (!cJSON_IsObject(f))
+		return;
+	field(p, BAD, label, "%s: %s, %s", report_clip(f, "step", step, 100), report_clip(f, "errno", err, 40),
+	      report_clip(f, "text", why, 800));
 }
 
 static void
 boundary(struct page *p, const cJSON *b)
 {
 	const cJSON *row, *denied = json_get(b, "denied_egress"), *names = json_get(b, "refused_names");
-	uint64_t count = 0, port = 0;
-	const char *name;
+	bool opening = json_get_true(json_get(b, "opening"), "proved"),
+	     closing = json_get_true(json_get(b, "closing"), "proved");
+	char line[REPORT_LINE_MAX], policy[24];
+	int n = 0;
 
 	if (strcmp(text(b, "kind"), "none") == 0) {
-		field(p, "boundary", "none: the workflow ran directly on the machine");
+		field(p, DOUBT, "boundary", "none: the workflow ran directly on the machine");
 		return;
 	}
-	field(p, "boundary", "%s before, %s after; %d locks, %d probes; policy %.16s",
-	      json_get_true(json_get(b, "opening"), "proved") ? "proved" : "NOT proved",
-	      json_get_true(json_get(b, "closing"), "proved") ? "proved" : "NOT proved",
+	field(p, opening && closing ? PLAIN : BAD, "boundary", "%s before, %s after; %d locks, %d probes; policy %s",
+	      opening ? "proved" : "NOT proved", closing ? "proved" : "NOT proved",
 	      cJSON_GetArraySize(json_get(b, "locks")), cJSON_GetArraySize(json_get(b, "probes")),
-	      text(json_get(b, "policy"), "sha256"));
+	      report_clip(json_get(b, "policy"), "sha256", policy, 19));
+	failure(p, "opening", json_get(json_get(b, "opening"), "failure"));
+	failure(p, "closing", json_get(json_get(b, "closing"), "failure"));
 	if (cJSON_GetArraySize(denied) == 0)
-		field(p, "denied", cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
+		field(p, PLAIN, "denied", cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
 	cJSON_ArrayForEach(row, denied)
 	{
-		json_get_u64(row, "count", UINT64_MAX, &count);
-		json_get_u64(row, "port", 65535, &port);
-		name = json_get_text(row, "name");
-		field(p, "denied", "%.20s %.60s%s%.1100s%s port %" PRIu64 ", %" PRIu64 " packet%s of %.20s",
-		      text(row, "protocol"), text(row, "destination"), name ? " (" : "", name ? name : "",
-		      name ? ")" : "", port, count, count == 1 ? "" : "s", owner_of(row));
+		if (n++ == ROWS_SHOWN)
+			break;
+		report_denied(row, line);
+		wrapped(p, BAD, "denied", line);
 	}
+	if (n > ROWS_SHOWN)
+		field(p, PLAIN, "", "... and %d more destinations in the receipt",
+		      cJSON_GetArraySize(denied) - ROWS_SHOWN);
 }
 
 static void
 refused(struct page *p, const cJSON *b)
 {
+	const cJSON *row, *names = json_get(b, "refused_names");
 	uint64_t count, unlisted = 0;
-	const cJSON *row;
+	char name[1104], type[34];
 	int shown = 0;
 
-	cJSON_ArrayForEach(row, json_get(b, "refused_names"))
+	cJSON_ArrayForEach(row, names)
 	{
-		if (shown++ == NAMES_SHOWN)
+		if (shown++ == ROWS_SHOWN)
 			break;
 		count = 0;
 		json_get_u64(row, "count", UINT64_MAX, &count);
-		field(p, "refused", "asked for %.1100s (%.30s), %" PRIu64 " time%s", text(row, "name"),
-		      text(row, "type"), count, count == 1 ? "" : "s");
+		field(p, BAD, "refused", "asked for %s (%s), %" PRIu64 " time%s", report_clip(row, "name", name, 1100),
+		      report_clip(row, "type", type, 30), count, count == 1 ? "" : "s");
 	}
-	if (cJSON_GetArraySize(json_get(b, "refused_names")) > NAMES_SHOWN)
-		field(p, "", "... and %d more names in the receipt",
-		      cJSON_GetArraySize(json_get(b, "refused_names")) - NAMES_SHOWN);
+	if (shown > ROWS_SHOWN)
+		field(p, PLAIN, "", "... and %d more names in the receipt", cJSON_GetArraySize(names) - ROWS_SHOWN);
 	if (json_get_u64(json_get(b, "refused"), "unlisted", UINT64_MAX, &unlisted) && unlisted)
-		field(p, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
+		field(p, PLAIN, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
+}
+
+/* ---- checks, outcome, faults ------------------------------------------------------------------------------------------------ */
+
+/* Its operations, or what else it rests on. */
+static void
+rests(struct page *p, const cJSON *check, const struct pick *pick, unsigned k)
+{
+	char line[REPORT_LINE_MAX], see[REPORT_LINE_MAX] = "", pointer[164];
+	uint64_t shown = 0;
+	const cJSON *rest;
+	size_t i, n = 0;
+
+	for (i = 0; k < PICK_CHECKS_MAX && i < pick->len; i++) {
+		if (!(pick->list[i].checks >> k & 1))
+			continue;
+		if (shown++ == 0 && pick->derived[k])
+			field(p, PLAIN, "", "changed by");
+		report_line(pick->list[i].op, pick->list[i].index, true, line);
+		wrapped(p, PLAIN, "", line);
+	}
+	if (k < PICK_CHECKS_MAX && pick->of_check[k] > shown)
+		field(p, PLAIN, "", "... and %" PRIu64 " more operations", pick->of_check[k] - shown);
+	if (shown)
+		return;
+	cJSON_ArrayForEach(rest, json_get(check, "rests_on"))
+	{
+		if (n < sizeof(see) - 1 && cJSON_IsString(rest))
+			n += (size_t)snprintf(see + n, sizeof(see) - n, "%s%s", n ? " " : "",
+					      report_cut(rest->valuestring, pointer, 160));
+	}
+	if (n)
+		field(p, PLAIN, "", "see %.*s", (int)(sizeof(see) - 16), see);
 }
 
 static void
-checks(struct page *p, const cJSON *list)
+not_held(struct page *p, const cJSON *c, const struct pick *pick, unsigned k)
 {
-	const cJSON *c, *rest;
-	char see[2000];
-	size_t n;
+	bool evidence = strcmp(text(c, "role"), "evidence") == 0;
+	char id[104], because[604], value[1204];
 
-	fprintf(p->f, "\nchecks\n");
+	field(p, evidence ? PLAIN : BAD, evidence ? "  not held" : "  NOT HELD", "%s%s%s%s",
+	      report_clip(c, "id", id, 100), json_get_text(c, "because") ? ": " : "",
+	      json_get_text(c, "because") ? report_clip(c, "because", because, 600) : "",
+	      evidence ? " (evidence)" : "");
+	field(p, PLAIN, "", "expected  %s", report_clip(c, "expected", value, 1200));
+	field(p, PLAIN, "", "actual    %s", report_clip(c, "actual", value, 1200));
+	rests(p, c, pick, k);
+}
+
+/* Those that did not hold come first. */
+static void
+checks(struct page *p, const cJSON *list, const struct pick *pick)
+{
+	char id[104], value[604];
+	const cJSON *c;
+	unsigned k = 0;
+
+	heading(p, "checks", UINT64_MAX);
 	cJSON_ArrayForEach(c, list)
 	{
-		bool held = json_get_true(c, "held");
-
-		field(p, held ? "  held" : "  NOT HELD", "%.100s: %s%.600s", text(c, "id"), held ? "" : "expected ",
-		      text(c, "expected"));
-		if (held)
+		if (check_failed(c))
+			not_held(p, c, pick, k++);
+	}
+	cJSON_ArrayForEach(c, list)
+	{
+		if (check_failed(c))
 			continue;
-		field(p, "", "actual %.1000s", text(c, "actual"));
-		if (json_get_text(c, "because"))
-			field(p, "", "because %.600s", text(c, "because"));
-		n = 0;
-		cJSON_ArrayForEach(rest, json_get(c, "rests_on"))
-		{
-			if (n < sizeof(see))
-				n += (size_t)snprintf(see + n, sizeof(see) - n, "%s%.160s", n ? " " : "",
-						      cJSON_IsString(rest) ? rest->valuestring : "-");
-		}
-		if (n)
-			field(p, "", "see %s", see);
+		if (json_get_true(c, "held"))
+			field(p, GOOD, "  held", "%s: %s", report_clip(c, "id", id, 100),
+			      report_clip(c, "expected", value, 600));
+		else
+			field(p, DOUBT, "  not judged", "%s: %s", report_clip(c, "id", id, 100),
+			      report_clip(c, "actual", value, 600));
 	}
 }
 
 static void
-operation(struct page *p, const cJSON *op, int number)
+outcome(struct page *p, const cJSON *o)
 {
-	const cJSON *request;
-	uint64_t t, status, count;
-	char reply[32];
+	const cJSON *declared = json_get(o, "declared"), *matched = json_get(o, "matched"),
+		    *nearest = json_get(o, "nearest");
+	char value[604], id[104];
 
-	request = json_get(op, "request");
-	t = 0;
-	json_get_u64(op, "t_ms", UINT64_MAX, &t);
-	if (json_get_text(request, "problem")) {
-		count = 0;
-		json_get_u64(request, "count", UINT64_MAX, &count);
-		field(p, "", "%d  %" PRIu64 " ms  %.60s  malformed (%.20s, %.10s)%s%.300s, %" PRIu64 " time%s -> %.20s",
-		      number, t, text(op, "service"), text(request, "problem"), text(request, "transport"),
-		      json_get_text(request, "name") ? " with the name " : "",
-		      json_get_text(request, "name") ? text(request, "name") : "", count, count == 1 ? "" : "s",
-		      json_get_text(json_get(op, "reply"), "rcode") ? text(json_get(op, "reply"), "rcode")
-								    : "no reply");
+	failure(p, "failure", json_get(o, "failure"));
+	if (!declared || cJSON_IsNull(declared))
 		return;
-	}
-	if (json_get_text(request, "name")) {
-		field(p, "", "%d  %" PRIu64 " ms  %.60s  %.30s %.300s -> %.20s", number, t, text(op, "service"),
-		      text(request, "type"), text(request, "name"), text(json_get(op, "reply"), "rcode"));
-		return;
-	}
-	snprintf(reply, sizeof(reply), "no reply");
-	if (json_get_u64(json_get(op, "reply"), "status", 999, &status))
-		snprintf(reply, sizeof(reply), "%" PRIu64, status);
-	field(p, "", "%d  %" PRIu64 " ms  %.60s%s  %.20s %.300s -> %s  (%.80s)", number, t, text(op, "service"),
-	      strcmp(text(op, "kind"), "webhook") == 0 ? ", webhook" : "", text(request, "method"),
-	      text(request, "target"), reply, json_get_text(op, "route") ? text(op, "route") : "no route");
+	heading(p, "outcome", UINT64_MAX);
+	if (cJSON_IsString(matched))
+		field(p, GOOD, "  matched", "%s", report_cut(matched->valuestring, id, 100));
+	else if (!matched || cJSON_IsNull(matched))
+		field(p, BAD, "  NONE", "of %d outcomes matched", cJSON_GetArraySize(declared));
+	else
+		field(p, DOUBT, "  matched", "%s", report_value(matched, value, 600));
+	if (cJSON_IsString(nearest))
+		field(p, PLAIN, "  nearest", "%s", report_cut(nearest->valuestring, id, 100));
+	else if (nearest && !cJSON_IsNull(nearest))
+		field(p, PLAIN, "  nearest", "%s", report_value(nearest, value, 600));
 }
 
-static int
-operations(struct page *p, struct receipt_doc *doc)
+static void
+faults(struct page *p, const cJSON *list)
 {
-	struct receipt_cursor cursor = { 0 };
-	cJSON *op;
-	int r;
+	uint64_t count, n;
+	const cJSON *f, *v;
+	char id[104], class[64], ops[200];
+	size_t len;
+	int shown;
 
-	fprintf(p->f, "\noperations (%" PRIu64 ")\n", doc->operations);
-	while ((r = receipt_next(doc, &cursor, &op)) == 1) {
-		if (cursor.index <= OPERATIONS_SHOWN)
-			operation(p, op, (int)cursor.index - 1);
-		cJSON_Delete(op);
+	if (cJSON_GetArraySize(list) == 0)
+		return;
+	heading(p, "faults", UINT64_MAX);
+	cJSON_ArrayForEach(f, list)
+	{
+		bool fired = json_get_true(f, "fired");
+
+		count = len = 0;
+		shown = 0;
+		ops[0] = '\0';
+		json_get_u64(f, "count", UINT64_MAX, &count);
+		cJSON_ArrayForEach(v, json_get(f, "operations"))
+		{
+			if (!json_as_u64(v, UINT64_MAX, &n) || shown++ == 8)
+				break;
+			len += (size_t)snprintf(ops + len, sizeof(ops) - len, "%s%" PRIu64, len ? ", " : ": ", n);
+		}
+		report_clip(f, "id", id, 100);
+		report_clip(f, "class", class, 60);
+		if (fired)
+			field(p, GOOD, "  fired", "%s (%s), %" PRIu64 " time%s%s%s", id, class, count,
+			      count == 1 ? "" : "s", ops, shown > 8 ? ", ..." : "");
+		else
+			field(p, cJSON_IsFalse(json_get(json_get(f, "declared"), "must_fire")) ? PLAIN : BAD,
+			      "  not fired", "%s (%s)%s", id, class, json_get_true(f, "armed") ? "" : ", not armed");
 	}
-	if (doc->operations > OPERATIONS_SHOWN)
-		field(p, "", "... and %" PRIu64 " more in the receipt", doc->operations - OPERATIONS_SHOWN);
-	return r;
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------------------- */
+
+static void
+kinds(struct page *p, const struct pick *k)
+{
+	const struct {
+		uint64_t n;
+		const char *one, *more;
+	} of[] = {
+		{ k->calls, "call", "calls" },
+		{ k->webhooks, "webhook", "webhooks" },
+		{ k->triggers, "trigger", "triggers" },
+		{ k->names, "question for a name", "questions for names" },
+		{ k->connections, "connection without a request", "connections without a request" },
+		{ k->resent, "repeats an earlier one", "repeat earlier ones" },
+		{ k->unmatched, "without a route", "without a route" },
+		{ k->lost_acknowledgements, "lost acknowledgement", "lost acknowledgements" },
+		{ k->lost_requests, "lost request", "lost requests" },
+		{ k->denied, "done but told an error", "done but told an error" },
+	};
+	char line[600] = "";
+	size_t i, n = 0;
+
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (of[i].n)
+			n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%" PRIu64 " %s", n ? ", " : "", of[i].n,
+					      of[i].n == 1 ? of[i].one : of[i].more);
+	if (n)
+		wrapped(p, PLAIN, "", line);
+}
+
+static void
+operations(struct page *p, const struct pick *k, uint64_t all)
+{
+	uint64_t odd = 0, odd_first = 0, first = 0;
+	char line[REPORT_LINE_MAX];
+	size_t i;
+
+	heading(p, "operations", all);
+	kinds(p, k);
+	for (i = 0; i < k->len; i++) {
+		if (k->list[i].index >= PICK_FIRST)
+			continue;
+		report_line(k->list[i].op, k->list[i].index, false, line);
+		wrapped(p, k->list[i].odd ? DOUBT : PLAIN, "", line);
+		odd_first += k->list[i].odd;
+		first++;
+	}
+	if (all > first)
+		field(p, PLAIN, "", "... and %" PRIu64 " more in the receipt%s", all - first,
+		      k->odd > odd_first ? "; of those, with a fault or an end in doubt:" : "");
+	for (i = 0; i < k->len && odd < PICK_ODD; i++) {
+		if (k->list[i].index < PICK_FIRST || !k->list[i].odd)
+			continue;
+		report_line(k->list[i].op, k->list[i].index, false, line);
+		wrapped(p, DOUBT, "", line);
+		odd++;
+	}
+	if (all > first && k->odd > odd_first + odd)
+		field(p, PLAIN, "", "... and %" PRIu64 " more of those", k->odd - odd_first - odd);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------------------------------- */
+
+static void
+changes(struct page *p, const cJSON *state)
+{
+	const cJSON *diff = json_get(state, "diff"), *change;
+	int all = cJSON_GetArraySize(diff), n = 0;
+	char line[REPORT_LINE_MAX];
+	uint64_t left_out = 0;
+
+	json_get_u64(state, "diff_left_out", UINT64_MAX, &left_out);
+	if (all)
+		heading(p, "state that changed", UINT64_MAX);
+	cJSON_ArrayForEach(change, diff)
+	{
+		if (n++ == CHANGES_SHOWN)
+			break;
+		report_change(change, line);
+		wrapped(p, PLAIN, "", line);
+	}
+	if (n > CHANGES_SHOWN || left_out)
+		field(p, PLAIN, "", "... and %" PRIu64 " more changes",
+		      (uint64_t)(all > CHANGES_SHOWN ? all - CHANGES_SHOWN : 0) + left_out);
 }
 
 static void
@@ -252,28 +438,57 @@ output(struct page *p, const cJSON *stream, const char *name)
 		line++;
 	for (; *line; line = *end ? end + 1 : end) {
 		end = line + strcspn(line, "\n");
-		field(p, "", "%.*s", (int)(end - line), line);
+		field(p, PLAIN, "", "%.*s", (int)(end - line), line);
 	}
+}
+
+static void
+integrity(struct page *p, const cJSON *r)
+{
+	const cJSON *i = json_get(r, "integrity"), *row;
+	uint64_t kept, lost;
+	char what[64], line[REPORT_LINE_MAX];
+	int n = 0;
+
+	cJSON_ArrayForEach(row, json_get(i, "truncated"))
+	{
+		if (n++ == ROWS_SHOWN)
+			break;
+		kept = lost = 0;
+		json_get_u64(row, "kept", UINT64_MAX, &kept);
+		json_get_u64(row, "lost", UINT64_MAX, &lost);
+		field(p, BAD, "TRUNCATED", "%s: %" PRIu64 " kept, %" PRIu64 " lost", report_clip(row, "what", what, 60),
+		      kept, lost);
+	}
+	if (!json_get_true(json_get(i, "frames"), "agreed"))
+		field(p, BAD, "record", "NOT whole: host and sandbox do not agree on what was sent");
+	report_signature(r, line);
+	wrapped(p, PLAIN, "signature", line);
 }
 
 static void
 rest(struct page *p, const cJSON *r)
 {
-	const cJSON *exit = json_get(json_get(r, "outcome"), "exit"), *cleanup = json_get(r, "cleanup"), *v;
-	uint64_t number;
+	const cJSON *cleanup = json_get(r, "cleanup"), *reached = json_at(r, "/runtime/limits/reached", false), *v;
+	char line[REPORT_LINE_MAX], text_of[704];
+	uint64_t n;
 
-	if (json_get_u64(exit, "code", 255, &number))
-		field(p, "exit", "code %" PRIu64 ", ended by %.60s", number, text(exit, "ended_by"));
-	else if (json_get_u64(exit, "signal", 255, &number))
-		field(p, "exit", "signal %" PRIu64 ", ended by %.60s", number, text(exit, "ended_by"));
+	fprintf(p->f, "\n");
+	report_exit(json_get(r, "outcome"), line);
+	wrapped(p, PLAIN, "exit", line);
+	if (json_get_u64(reached, "oom_kills", UINT64_MAX, &n) && n)
+		field(p, BAD, "limits", "%" PRIu64 " process%s killed because memory ended", n, n == 1 ? "" : "es");
+	if (json_get_u64(reached, "pids_refused", UINT64_MAX, &n) && n)
+		field(p, BAD, "limits", "%" PRIu64 " process%s refused", n, n == 1 ? "" : "es");
+	if (json_get_true(cleanup, "confirmed"))
+		wrapped(p, PLAIN, "cleanup", "confirmed");
 	else
-		field(p, "exit", "not recorded");
-	field(p, "cleanup", "%s%.300s", json_get_true(cleanup, "confirmed") ? "confirmed" : "NOT confirmed: ",
-	      json_get_true(cleanup, "confirmed") ? "" : text(cleanup, "reason"));
-	fprintf(p->f, "\nwhat this receipt does not prove\n");
+		field(p, BAD, "cleanup", "NOT confirmed: %s", report_clip(cleanup, "reason", text_of, 300));
+	integrity(p, r);
+	heading(p, "what this receipt does not prove", UINT64_MAX);
 	cJSON_ArrayForEach(v, json_get(r, "limits"))
 	{
-		field(p, "", "- %.600s", cJSON_IsString(v) ? v->valuestring : "-");
+		field(p, PLAIN, "", "- %s", cJSON_IsString(v) ? report_cut(v->valuestring, text_of, 700) : "-");
 	}
 }
 
@@ -281,23 +496,23 @@ int
 report_show(FILE *f, struct receipt_doc *doc, unsigned width, bool colour)
 {
 	struct page p = { .f = f, .width = width < 40 ? 40 : width, .colour = colour };
-	const cJSON *receipt = doc->rest, *outcome = json_get(receipt, "outcome"), *change;
-	int r;
+	const cJSON *r = doc->rest, *o = json_get(r, "outcome");
+	struct pick pick;
+	int rc = pick_operations(doc, &pick);
 
-	head(&p, receipt);
-	boundary(&p, json_get(receipt, "boundary"));
-	refused(&p, json_get(receipt, "boundary"));
-	checks(&p, json_get(receipt, "checks"));
-	r = operations(&p, doc);
-	if (cJSON_GetArraySize(json_get(json_get(receipt, "state"), "diff")))
-		fprintf(f, "\nstate that changed\n");
-	cJSON_ArrayForEach(change, json_get(json_get(receipt, "state"), "diff"))
-	{
-		field(&p, "", "%.60s%.300s", text(change, "service"), text(change, "path"));
+	if (rc == 0) {
+		head(&p, r);
+		boundary(&p, json_get(r, "boundary"));
+		refused(&p, json_get(r, "boundary"));
+		outcome(&p, o);
+		checks(&p, json_get(r, "checks"), &pick);
+		faults(&p, json_get(r, "faults"));
+		operations(&p, &pick, doc->operations);
+		changes(&p, json_get(r, "state"));
+		output(&p, json_get(o, "stdout"), "stdout");
+		output(&p, json_get(o, "stderr"), "stderr");
+		rest(&p, r);
 	}
-	output(&p, json_get(outcome, "stdout"), "stdout");
-	output(&p, json_get(outcome, "stderr"), "stderr");
-	fprintf(f, "\n");
-	rest(&p, receipt);
-	return r;
+	pick_wipe(&pick);
+	return rc;
 }

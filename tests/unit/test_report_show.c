@@ -46,6 +46,69 @@ static const char nasty[] =
 	"\"checks\":[{\"id\":\"a\\u001b[2J\",\"held\":false,\"expected\":\"x\",\"actual\":\"\\r\\n\\u001bc\"}],\"operations\":[{\"request\":{\"target\":\"/\\u001b[2J\"}},{}],"
 	"\"outcome\":{\"stdout\":{\"bytes\":3,\"tail\":\"one\\ntwo\\u001b[2J\\n\"}},\"limits\":[1,\"\\u001b\"]";
 
+#define CALL(n, more) \
+	"{\"n\":" #n \
+	",\"t_ms\":5,\"service\":\"pay\",\"kind\":\"http\",\"route\":\"make\",\"request\":{\"method\":\"POST\",\"target\":" \
+	"\"/rows\"},\"effects\":[{\"create\":\"/rows/" #n "\"}],\"reply\":{\"status\":201}," more "}"
+#define FINE "\"views\":{\"service\":\"applied\",\"client\":\"told-ok\"}"
+#define LOST \
+	"\"fault\":{\"id\":\"f1\",\"phase\":\"after-effect\",\"end\":\"rst\"},\"key\":\"k\",\"views\":{\"service\":\"applied\"," \
+	"\"client\":\"told-nothing\"}"
+
+static const char failed[] = "\"status\":\"failed\",\"operations\":[" CALL(0, LOST) "," CALL(
+	1, FINE
+	",\"resend_of\":0") "],"
+			    "\"checks\":[{\"id\":\"fine\",\"held\":true,\"expected\":\"all\"},"
+			    "{\"id\":\"later\",\"held\":null,\"actual\":\"only a sweep can tell\"},"
+			    "{\"id\":\"hint\",\"role\":\"evidence\",\"held\":false,\"expected\":\"x\",\"actual\":\"y\"},"
+			    "{\"id\":\"one-call\",\"role\":\"required\",\"held\":false,\"expected\":\"exactly 1\",\"actual\":\"2\",\"rests_on\":["
+			    "\"/operations/0\",\"/operations/1\",\"/operations/99999999999999999999\",\"/operations/x\"]},"
+			    "{\"id\":\"one-row\",\"held\":false,\"expected\":\"1\",\"actual\":\"2\",\"because\":\"twice\",\"rests_on\":["
+			    "\"/state/final/pay/rows/1\"]}],"
+			    "\"faults\":[{\"id\":\"f1\",\"class\":\"c\",\"fired\":true,\"count\":1,\"operations\":[0]},{\"id\":\"f2\",\"class\":\"c\",\"fired\":false,"
+			    "\"armed\":true}],"
+			    "\"outcome\":{\"declared\":[{\"id\":\"good\"}],\"matched\":null,\"exit\":{\"signal\":9,\"signal_name\":\"KILL\",\"ended_by\":\"limit\"}},"
+			    "\"state\":{\"diff\":[{\"service\":\"pay\",\"path\":\"/rows/1\",\"before\":null,\"after\":{\"id\":1}}]},"
+			    "\"integrity\":{\"truncated\":[{\"what\":\"stdout\",\"kept\":5,\"lost\":6}],\"frames\":{\"agreed\":true},\"signature\":{\"signatures\":["
+			    "{\"keyid\":\"abcd\"}]}}";
+
+static void
+test_failed(void)
+{
+	static const char *const says[] = {
+		"failed\n",
+		"  NOT HELD    one-call\n              expected  exactly 1\n              actual    2\n"
+		"              0  5 ms  pay  POST /rows -> 201  (make)  fault f1 after-effect rst  key k  applied,\n"
+		"                told-nothing: lost acknowledgement\n"
+		"              1  5 ms  pay  POST /rows -> 201  (make)  repeats 0  applied, told-ok\n",
+		"  NOT HELD    one-row: twice\n              expected  1\n              actual    2\n              changed by\n"
+		"              1  5 ms",
+		"  not held    hint (evidence)\n",
+		"  held        fine: all\n",
+		"  not judged  later: only a sweep can tell\n",
+		"  fired       f1 (c), 1 time: 0\n",
+		"  not fired   f2 (c)\n",
+		"  NONE        of 1 outcomes matched\n",
+		"operations (2)\n              2 calls, 1 repeats an earlier one, 1 lost acknowledgement\n",
+		"pay/rows/1: new, {\"id\":1}\n",
+		"exit          signal 9 (SIGKILL), ended by limit\n",
+		"TRUNCATED     stdout: 5 kept, 6 lost\n",
+		"signature     there is one, of key abcd;",
+	};
+	size_t i;
+	int r;
+	char *s = render(failed, 100, false, &r);
+
+	for (i = 0; i < sizeof(says) / sizeof(says[0]); i++)
+		if (!ok(r == 0 && strstr(s, says[i]) != NULL, "a failed run, %zu", i))
+			printf("# not there: %s\n", says[i]);
+	ok(strstr(s, "NOT HELD") < strstr(s, "  held "), "what did not hold comes first");
+	free(s);
+	s = render(failed, 40, false, &r);
+	ok(r == 0 && widest(s) <= 40 && strstr(s, "  NOT HELD\n    one-call\n"), "40 columns");
+	free(s);
+}
+
 int
 main(void)
 {
@@ -75,5 +138,6 @@ main(void)
 	s = render("\"operations\":[{},7]", 80, false, &r);
 	is_int(r, -EPROTO, "an operation that is none is told");
 	free(s);
+	test_failed();
 	return tap_done();
 }
