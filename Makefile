@@ -150,9 +150,12 @@ $(O)/host/guest-image.o: $(O)/agenttwin-guest host/guest-image.S
 	$(Q)$(CC) -c -I$(O) -o $@ host/guest-image.S
 HOST_LINK = -pie -Wl,-z,relro,-z,now,-z,noexecstack
 HOST_A = $(O)/host/host.a $(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a
+# libjq with its regular expressions: their archives where the packages have them, else the shared library (Debian, Ubuntu).
+JQ_A := $(filter /%,$(shell gcc -print-file-name=libjq.a) $(shell gcc -print-file-name=libonig.a))
+LIBJQ = $(if $(word 2,$(JQ_A)),$(JQ_A) -lpthread,-ljq) -lm
 # $1: the object that holds the guest
 host_link = $(CC) $(HOST_LINK) -Wl,-Map=$@.map -o $@ $1 -Wl,--whole-archive $(O)/host/host.a -Wl,--no-whole-archive \
-		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a
+		$(O)/host/firewall.a $(O)/host/proto.a $(O)/host/foreign.a $(D)/lib/libbearssl.a $(LIBJQ)
 $(O)/agenttwin-host: $(HOST_A) $(O)/host/guest-image.o
 	$(call say,LINK,$@)
 	$(Q)$(call host_link,$(O)/host/guest-image.o)
@@ -166,7 +169,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
-		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
+		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A) $(LIBJQ)
 # Drives the firewall room in shell tests and benchmarks.
 $(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a tests/lib/nlfault.h
 	$(call say,TEST,$@)
@@ -222,7 +225,7 @@ $(O)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(SAN_A)
 	$(call say,REPLAY,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(SAN) -I. -I$(O) $(FOREIGN) -o $@ $< tests/fuzz/replay.c \
-		-Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A)
+		-Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A) $(LIBJQ)
 # Fuzz targets: clang's libFuzzer over all rooms at once.
 FUZZ_FLAGS = -w $(STD) -O1 -g -fno-sanitize-recover=all -I. -I$(O) -I$(O)/gen $(FOREIGN)
 FUZZ_OBJ = $(patsubst %.c,$(O)/fuzz/%.o,$(call src,proto) $(call src,firewall) \
@@ -238,7 +241,7 @@ $(O)/fuzz/all.a: $(FUZZ_OBJ)
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/all.a
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/fuzz/all.a $(LIB_A) $(LIBJQ)
 
 # The packages of folder $1, from its lock file, for stamp $2.  Tests that run side by side may ask at once: one installs.
 npm_ci = $(Q)flock '$(@D)/npm.lock' sh -c 'if [ ! -e "$$2" ] || [ "$$1/package-lock.json" -nt "$$2" ] || [ "$$1/package.json" -nt "$$2" ]; then \
