@@ -147,7 +147,7 @@ copy(char *to, const char *from, size_t len)
 		memcpy(to + len - 2, from + len - 2, 2);
 	} else if (len == 1) {
 		*to = *from;
-	} else {
+	} else if (len > 0) {
 		memcpy(to, from, len);
 	}
 }
@@ -265,18 +265,47 @@ buf_terminate(struct buf *b)
 	return b->at;
 }
 
+static inline bool
+is_as_it_is(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Nearly all strings are in need of nothing but their quotes.  False: this one is not. */
+static bool
+add_plain_string(struct buf *b, const char *s, size_t len)
+{
+	char *to;
+
+	for (size_t i = 0; i < len; i++)
+		if (!is_as_it_is(s[i]))
+			return false;
+	if (len > SIZE_MAX - 2 || !reserve(b, len + 2))
+		return b->failed;
+	if (!b->counting) {
+		to = b->at + b->len;
+		*to = '"';
+		copy(to + 1, s, len);
+		to[len + 1] = '"';
+	}
+	b->len += len + 2;
+	return true;
+}
+
 /* see buf.h */
 void
 buf_json_string(struct buf *b, const char *s, size_t len)
 {
 	size_t plain = 0; /* start of what can be copied as it is */
 
+	if (add_plain_string(b, s, len))
+		return;
 	buf_add(b, "\"", 1);
 	for (size_t i = 0; i < len;) {
 		uint32_t code = 0;
 		size_t n;
 
-		if (s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') {
+		if (is_as_it_is(s[i])) {
 			i++;
 			continue;
 		}
@@ -440,9 +469,9 @@ arena_alloc(struct arena *a, size_t len)
 char *
 arena_copy(struct arena *a, const char *s, size_t len)
 {
-	char *copy = arena_alloc(a, len + 1);
+	char *to = arena_alloc(a, len + 1);
 
-	if (copy != NULL && len > 0)
-		memcpy(copy, s, len);
-	return copy;
+	if (to != NULL)
+		copy(to, s, len);
+	return to;
 }

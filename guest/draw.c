@@ -22,6 +22,7 @@ slot(struct draw_seen *table, size_t size, const uint8_t digest[static 16])
 	size_t i;
 
 	memcpy(&h, digest, sizeof(h));
+	h >>= 1; /* the first bit is always set */
 	for (i = h & (size - 1); memcmp(table[i].digest, none, 16) != 0; i = (i + 1) & (size - 1))
 		if (memcmp(table[i].digest, digest, 16) == 0)
 			break;
