@@ -16,6 +16,7 @@
 
 #include "host/attest.h"
 #include "host/json.h"
+#include "host/local_ports.h"
 #include "host/redact.h"
 
 #define EXPIRES_MARGIN_S 60u
@@ -375,6 +376,10 @@ call_open(void *arg)
 
 	if (!hosts)
 		return -ENOMEM;
+	if (!j->sandbox && (r = local_ports_free(&j->world, &j->diag)) < 0) {
+		free(hosts);
+		return r;
+	}
 	for (i = 0; i < j->world.services_len; i++)
 		cJSON_ArrayForEach(host, j->world.services[i].hosts)
 		{
