@@ -261,6 +261,13 @@ $(O)/clients.stamp: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
 	$(Q)mkdir -p $(@D)
 	$(call npm_ci,$(CLIENTS),$@)
 
+# The SDKs of tests/integration/hooks.t, likewise.
+HOOKS = tests/integration/hooks
+$(O)/hooks.stamp: $(HOOKS)/package.json $(HOOKS)/package-lock.json
+	$(call say,NPM,$(HOOKS))
+	$(Q)mkdir -p $(@D)
+	$(call npm_ci,$(HOOKS),$@)
+
 # The packages of the compatibility table, likewise.
 COMPAT = tests/compat/packages
 $(O)/compat.stamp: $(COMPAT)/package.json $(COMPAT)/package-lock.json
@@ -274,7 +281,7 @@ sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 .SECONDARY:
 
 # What looks at nothing but its own processes, files and receipts may run beside others; the rest runs alone.
-ABREAST = $(UNIT) tests/fuzz/replay.t $(patsubst %,tests/integration/%.t,examples seeds worlds llm clients events deliveries faults doors \
+ABREAST = $(UNIT) tests/fuzz/replay.t $(patsubst %,tests/integration/%.t,examples seeds worlds llm clients hooks events deliveries faults doors \
 	services semantics https https_clients https_ends schema twin no_services npm no_unix verify node_features)
 tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost $(O)/tests/agenttwin-host-faulty
 test:
