@@ -99,6 +99,8 @@ int effects_run(struct service *s, struct request *q, struct eval *e, struct ans
 int resource_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
 	__attribute__((warn_unused_result, nonnull));
 void list_run(struct service *s, const struct request *q, struct answer *a) __attribute__((nonnull)); /* list.c */
+/* What the service tells of it, with the rows that e binds as they are now.  0; a failure as above. */
+int emits_run(struct eval *e, struct answer *a) __attribute__((warn_unused_result, nonnull));
 /* Shared by the two.  The new row's id first; json is moved in, in any case.  Answers 409, 507, 400 itself: *row is NULL
  * then. */
 struct collection;

@@ -377,14 +377,14 @@ run_effect(struct pass *p, const struct effect *effect)
 	return 0;
 }
 
-/* What the service tells of it, with the rows as they are now: it is sent once the reply has left. */
-static int
-emit(struct pass *p)
+/* see answer.h.  It is sent once the reply has left. */
+int
+emits_run(struct eval *e, struct answer *a)
 {
-	struct emitted **last = &p->a->emitted;
+	struct emitted **last = &a->emitted;
 
-	for (size_t i = 0; i < p->a->route->emits_len && p->e->r == 0; i++) {
-		const struct emit_spec *spec = &p->a->route->emits[i];
+	for (size_t i = 0; i < a->route->emits_len && e->r == 0; i++) {
+		const struct emit_spec *spec = &a->route->emits[i];
 		struct emitted *made = calloc(1, sizeof(*made));
 
 		if (made == NULL)
@@ -392,11 +392,11 @@ emit(struct pass *p)
 		*last = made;
 		last = &made->next;
 		made->event = spec->event;
-		p->e->id = NULL;
+		e->id = NULL;
 		if (spec->data != NULL)
-			made->data = template_render(p->e, spec->data);
+			made->data = template_render(e, spec->data);
 	}
-	return p->e->r;
+	return e->r;
 }
 
 /* see answer.h */
@@ -418,7 +418,7 @@ effects_run(struct service *s, struct request *q, struct eval *e, struct answer 
 		if (a->status >= 400 && a->effects.len == 0)
 			a->view = "rejected";
 		else if (r == 0)
-			r = emit(&p);
+			r = emits_run(e, a);
 	}
 	if (r == -EMSGSIZE) {
 		answer_too_large(

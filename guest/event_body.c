@@ -223,6 +223,8 @@ event_body_fields(const struct event_body *b, const struct events_spec *s, const
 			   "Content-Type: application/json\r\nX-GitHub-Event: %.*s\r\nX-GitHub-Delivery: %s\r\n"
 			   "X-GitHub-Hook-ID: 1\r\nX-Hub-Signature-256: %s\r\n",
 			   (int)strcspn(name, "."), name, b->id, signature);
+		sign_text_sha1(s->secret, b->bytes.at == NULL ? "" : b->bytes.at, b->bytes.len, signature);
+		buf_format(out, "X-Hub-Signature: %s\r\n", signature);
 		break;
 	case SIGN_SLACK:
 		buf_format(

@@ -473,6 +473,9 @@ finish(struct events *v, struct delivery *d)
 	const struct events_spec *s = e->service != NULL ? e->service->events : NULL;
 	const char *problem = NULL;
 	bool accepted = is_accepted(d, &problem);
+	/* an application that Slack is told to leave alone with this event, which is the answer's word whatever its status */
+	bool unwanted = s != NULL && s->scheme == SIGN_SLACK && d->call.end == CALL_ANSWERED &&
+			d->call.exchange.no_retry;
 
 	record(v, d, &d->call, !accepted, problem);
 	e->last = (struct call){ .fd = -1,
@@ -493,7 +496,7 @@ finish(struct events *v, struct delivery *d)
 	v->flying--;
 	v->dirty = true;
 	release(v, d, true);
-	if (accepted || s == NULL || d->attempt >= s->retry_len) {
+	if (accepted || s == NULL || d->attempt >= s->retry_len || unwanted) {
 		delivery_free(v, d);
 		return;
 	}

@@ -34,16 +34,15 @@ on_header_field(llhttp_t *parser, const char *at, size_t len)
 	struct exchange *x = parser->data;
 	size_t room = sizeof(x->name) - x->name_len;
 
-	/* one byte more than the name that is looked for: longer ones are not it */
 	memcpy(x->name + x->name_len, at, len < room ? len : room);
 	x->name_len += len < room ? len : room;
 	return count_head(x, len + 4);
 }
 
 static bool
-is_type(const struct exchange *x)
+is_named(const struct exchange *x, const char *name)
 {
-	return x->name_len == 12 && strncasecmp(x->name, "content-type", 12) == 0;
+	return x->name_len == strlen(name) && strncasecmp(x->name, name, x->name_len) == 0;
 }
 
 static int
@@ -52,9 +51,13 @@ on_header_value(llhttp_t *parser, const char *at, size_t len)
 	struct exchange *x = parser->data;
 	size_t have = strlen(x->type), room = sizeof(x->type) - 1 - have;
 
-	if (is_type(x) && memchr(at, '\0', len) == NULL) {
+	if (is_named(x, "content-type") && memchr(at, '\0', len) == NULL) {
 		memcpy(x->type + have, at, len < room ? len : room);
 		x->type[have + (len < room ? len : room)] = '\0';
+	} else if (is_named(x, "x-slack-no-retry")) {
+		for (size_t i = 0; i < len; i++) /* perhaps in pieces; spaces behind it are part of a value */
+			if (at[i] != ' ' && at[i] != '\t')
+				x->no_retry_len = x->no_retry_len == 0 && at[i] == '1' ? 1 : 2;
 	}
 	return count_head(x, len);
 }
@@ -64,6 +67,8 @@ on_header_value_complete(llhttp_t *parser)
 {
 	struct exchange *x = parser->data;
 
+	x->no_retry = x->no_retry || x->no_retry_len == 1;
+	x->no_retry_len = 0;
 	x->name_len = 0;
 	return 0;
 }
@@ -108,6 +113,7 @@ on_message_complete(llhttp_t *parser)
 	}
 	x->status = 0; /* an interim answer: the final one follows */
 	x->type[0] = '\0';
+	x->no_retry = false;
 	x->body.len = 0;
 	return 0;
 }

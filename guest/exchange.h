@@ -21,12 +21,14 @@ struct exchange {
 	int status; /* 0: none came yet */
 	struct buf body;
 	char type[128];      /* Content-Type, cut; "" none */
+	bool no_retry;       /* X-Slack-No-Retry: 1 */
 	bool done;           /* the whole answer is there */
 	const char *problem; /* static text: what came is no answer; NULL while all is well */
 	/* private */
 	llhttp_t parser;
-	bool head; /* the request was HEAD: no body follows */
-	char name[16];
+	bool head;     /* the request was HEAD: no body follows */
+	char name[17]; /* one byte more than the longest name that is looked for: longer ones are none of them */
+	unsigned no_retry_len; /* of a value "1" so far: 1; of another: 2 */
 	size_t name_len, head_len, bytes;
 };
 /* request is copied; head: it is a HEAD.  False: no memory. */

@@ -34,6 +34,22 @@ body_row(const struct request *q, const char *id, struct eval *e, struct answer 
 	return q->form_type ? object_of_form(body) : cJSON_Duplicate(body, true);
 }
 
+/* What the service tells of a row that was made, changed or deleted. */
+static int
+tell(const struct row *row, struct eval *e, struct answer *a)
+{
+	int r;
+
+	e->bound[0] = (struct bound){ .name = "row", .row = row->json };
+	e->bound_len = 1;
+	r = emits_run(e, a);
+	if (r == -EMSGSIZE) {
+		answer_too_large(a, "an event's data are larger than 16 MiB, or their parts larger than 64 MiB");
+		r = e->r = 0;
+	}
+	return r;
+}
+
 static int
 create(struct service *s, const struct request *q, struct eval *e, struct answer *a)
 {
@@ -53,6 +69,7 @@ create(struct service *s, const struct request *q, struct eval *e, struct answer
 	if (row != NULL) {
 		a->status = s->profile == PROFILE_STRIPE ? 200 : 201;
 		buf_json(&a->body, row->json);
+		r = tell(row, e, a);
 	}
 	return r;
 }
@@ -75,8 +92,27 @@ update(struct service *s, const struct request *q, struct row *row, bool whole, 
 	if (r == 0 && a->status < 400) {
 		effect_note(a, "update", a->route->collection->name, row->id, NULL);
 		buf_json(&a->body, row->json);
+		r = tell(row, e, a);
 	}
 	return r;
+}
+
+/* The journal has the row until the change is kept. */
+static int delete (struct service *s, struct row *row, struct eval *e, struct answer *a)
+{
+	int r = state_delete(&s->state, a->route->collection, row);
+
+	if (r < 0)
+		return r;
+	effect_note(a, "delete", a->route->collection->name, row->id, NULL);
+	if (s->profile == PROFILE_STRIPE) {
+		buf_text(&a->body, "{\"id\":");
+		buf_json_text(&a->body, row->id);
+		buf_text(&a->body, ",\"deleted\":true}");
+	} else {
+		a->status = 204;
+	}
+	return tell(row, e, a);
 }
 
 /* see answer.h */
@@ -84,7 +120,7 @@ int
 resource_run(struct service *s, struct request *q, struct eval *e, struct answer *a)
 {
 	const struct cJSON *id = cJSON_GetObjectItemCaseSensitive(request_member(q, "path"), "id");
-	int verb = route_verb_of(a->route, q), r;
+	int verb = route_verb_of(a->route, q);
 	struct row *row = NULL;
 
 	if (verb == ROUTE_LIST) {
@@ -105,16 +141,5 @@ resource_run(struct service *s, struct request *q, struct eval *e, struct answer
 	}
 	if (verb == ROUTE_REPLACE || verb == ROUTE_MERGE)
 		return update(s, q, row, verb == ROUTE_REPLACE, e, a);
-	r = state_delete(&s->state, a->route->collection, row);
-	if (r < 0)
-		return r;
-	effect_note(a, "delete", a->route->collection->name, row->id, NULL);
-	if (s->profile != PROFILE_STRIPE) {
-		a->status = 204;
-		return 0;
-	}
-	buf_text(&a->body, "{\"id\":");
-	buf_json_text(&a->body, row->id);
-	buf_text(&a->body, ",\"deleted\":true}");
-	return 0;
+	return delete (s, row, e, a);
 }

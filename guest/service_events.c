@@ -99,14 +99,53 @@ events_read(struct reading *g, const struct cJSON *service)
 	return 0;
 }
 
+/* Whether an event of a resource's short form is one of this route, which is one of its verbs. */
+static bool
+is_of_verb(const char *on, enum route_verb verb)
+{
+	return (strcmp(on, "create") == 0 && verb == ROUTE_CREATE) ||
+	       (strcmp(on, "update") == 0 && (verb == ROUTE_REPLACE || verb == ROUTE_MERGE)) ||
+	       (strcmp(on, "delete") == 0 && verb == ROUTE_DELETE);
+}
+
+/* The next of emits, if it is one of this route.  A resource tells of its row, which templates call "row". */
+static int
+read_emit(struct reading *g, const struct cJSON *json, struct route *route, struct emit_spec *emits)
+{
+	static char name[] = "data", whole[] = "{{row}}";
+	static struct cJSON data = { .type = cJSON_String, .string = name, .valuestring = whole };
+	static const struct cJSON usual = { .type = cJSON_Object, .child = &data };
+	static const struct effect row = { .as = "row" };
+	bool resource = route->verb != ROUTE_CUSTOM, is_short = resource && route->verb != ROUTE_RESOURCE;
+	struct emit_spec *emit = &emits[route->emits_len];
+	const char *on = NULL;
+	int r;
+
+	if ((r = reading_check_keys(g, json, is_short ? "event data on" : "event data")) < 0 ||
+	    (r = read_text(g, json, "event", &emit->event)) < 0 ||
+	    (r = is_short ? read_text(g, json, "on", &on) : 0) < 0)
+		return r;
+	if (on != NULL && !is_of_verb(on, route->verb))
+		return 0;
+	if (resource) {
+		g->bound = &row;
+		g->bound_len = 1;
+		if (cJSON_GetObjectItemCaseSensitive(json, "data") == NULL)
+			json = &usual;
+	}
+	r = template_read(g, json, "data", &emit->data);
+	g->bound_len = resource ? 0 : g->bound_len;
+	route->emits_len += r == 0;
+	return r;
+}
+
 /* see service.h */
 int
 emits_read(struct reading *g, const struct cJSON *json, struct route *route)
 {
-	size_t len = g->pointer.len, inner;
+	size_t len = g->pointer.len, inner, i = 0;
 	const struct cJSON *array = reading_enter(g, json, "emit");
 	struct emit_spec *emits;
-	int r = 0;
 
 	if (array == NULL)
 		return 0;
@@ -119,20 +158,16 @@ emits_read(struct reading *g, const struct cJSON *json, struct route *route)
 		return -ENOMEM;
 	route->emits = emits;
 	inner = g->pointer.len;
-	for (const struct cJSON *c = array->child; c != NULL && r == 0; c = c->next) {
-		struct emit_spec *emit = &emits[route->emits_len++];
+	for (const struct cJSON *c = array->child; c != NULL; c = c->next, i++) {
+		int r;
 
-		buf_format(&g->pointer, "/%zu", route->emits_len - 1);
-		if ((r = reading_check_keys(g, c, "event data")) < 0 ||
-		    (r = read_text(g, c, "event", &emit->event)) < 0)
+		buf_format(&g->pointer, "/%zu", i);
+		if ((r = read_emit(g, c, route, emits)) < 0)
 			return r;
-		r = template_read(g, c, "data", &emit->data);
-		if (r == 0)
-			g->pointer.len = inner;
+		g->pointer.len = inner;
 	}
-	if (r == 0)
-		g->pointer.len = len;
-	return r;
+	g->pointer.len = len;
+	return 0;
 }
 
 /* ---- triggers -------------------------------------------------------------------------------------------------------- */

@@ -350,7 +350,7 @@ read_short_form(struct reading *g, const struct cJSON *json)
 	const char *resource = "", *path = "";
 	int r;
 
-	if ((r = reading_check_keys(g, json, "resource path filter page")) < 0 ||
+	if ((r = reading_check_keys(g, json, "resource path filter page emit")) < 0 ||
 	    (r = read_string(g, json, "resource", &resource)) < 0 || (r = read_string(g, json, "path", &path)) < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {
@@ -368,6 +368,8 @@ read_short_form(struct reading *g, const struct cJSON *json)
 			return r;
 		if (!forms[i].with_id && route_has_id(route))
 			return reading_fail(g, -EPROTO, "the short form's path has no {id}: it is added");
+		if ((r = emits_read(g, json, route)) < 0)
+			return r;
 		g->service->routes_len++;
 	}
 	return 0;
@@ -411,7 +413,8 @@ read_route(struct reading *g, const struct cJSON *json)
 		return read_short_form(g, json);
 	*route = (struct route){ .verb = resource ? ROUTE_RESOURCE : ROUTE_CUSTOM };
 	if ((r = reading_check_keys(
-		     g, json, resource ? "id match when resource filter page" : "id match when do reply emit")) < 0 ||
+		     g, json, resource ? "id match when resource filter page emit" : "id match when do reply emit")) <
+		    0 ||
 	    (r = read_string(g, json, "id", &route->id)) < 0 || (r = read_match(g, json, route)) < 0)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(json, "when") != NULL) {

@@ -2,6 +2,7 @@
  * sign.c - see sign.h. */
 #include "guest/sign.h"
 
+#include <bearssl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,4 +117,23 @@ sign_text(enum sign_scheme scheme, const char *secret, const char *id, uint64_t 
 		snprintf(out, SIGN_MAX, "v1,%s", text);
 	explicit_bzero(key, sizeof(key));
 	return 0;
+}
+
+/* see sign.h */
+void
+sign_text_sha1(const char *secret, const void *body, size_t len, char out[static SIGN_MAX])
+{
+	br_hmac_key_context key;
+	br_hmac_context hmac_sha1;
+	uint8_t mac[br_sha1_SIZE];
+	size_t at;
+
+	br_hmac_key_init(&key, &br_sha1_vtable, secret, strlen(secret));
+	br_hmac_init(&hmac_sha1, &key, 0);
+	br_hmac_update(&hmac_sha1, body, len);
+	br_hmac_out(&hmac_sha1, mac);
+	at = (size_t)snprintf(out, SIGN_MAX, "sha1=");
+	for (size_t i = 0; i < sizeof(mac); i++)
+		at += (size_t)snprintf(out + at, SIGN_MAX - at, "%02x", mac[i]);
+	explicit_bzero(&key, sizeof(key));
 }

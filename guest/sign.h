@@ -18,5 +18,8 @@ int sign_scheme_of(const char *name, enum sign_scheme *out) __attribute__((warn_
  * the secret of standard-webhooks is not base64 (after an optional "whsec_") of 24 to 64 bytes. */
 int sign_text(enum sign_scheme scheme, const char *secret, const char *id, uint64_t seconds, const void *body,
 	      size_t len, char out[static SIGN_MAX]) __attribute__((warn_unused_result, nonnull(2, 3, 7)));
+/* GitHub's older field, which it sends beside the other: "sha1=HEX". */
+void sign_text_sha1(const char *secret, const void *body, size_t len, char out[static SIGN_MAX])
+	__attribute__((nonnull(1, 4)));
 
 #endif

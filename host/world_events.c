@@ -133,10 +133,18 @@ world_read_events(struct wr *c, const struct cJSON *v, void *arg)
 		{ "challenge", read_challenge, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
+	const struct cJSON *retry = cJSON_GetObjectItemCaseSensitive(v, "retry");
 	size_t scheme = 0, mark;
 	int r = wr_object(c, v, keys, "events", &scheme);
 
 	(void)arg;
+	if (r == 0 && scheme == 1 && cJSON_GetArraySize(retry) > 0) {
+		mark = wr_enter(c, "retry");
+		r = wr_fail_key(c, -EPROTO, "GitHub sends a delivery once, whatever becomes of it");
+		diag_fix(c->d, "take \"retry\" out; a fault of class \"duplicate-write\" redelivers as its users may");
+		wr_leave(c, mark);
+		return r;
+	}
 	if (r < 0 || scheme == 2 || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v, "challenge")))
 		return r;
 	mark = wr_enter(c, "challenge");
@@ -184,23 +192,70 @@ read_emitted(struct wr *c, const struct cJSON *v, void *arg)
 	return wr_object(c, v, keys, "an event", arg);
 }
 
+static int
+read_on(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char *const verbs[] = { "create", "update", "delete", NULL };
+	size_t which;
+
+	(void)arg;
+	return wr_word(c, v, verbs, &which);
+}
+
+static int
+read_emitted_on(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const struct wr_key keys[] = {
+		{ "event", world_read_event_name, WR_REQUIRED, "\"event\": \"order.created\"" },
+		{ "on", read_on, WR_REQUIRED, "\"on\": \"create\", or \"update\" or \"delete\"" },
+		{ "data", read_data, 0, NULL },
+		{ NULL, NULL, 0, NULL },
+	};
+
+	return wr_object(c, v, keys, "an event of a resource", arg);
+}
+
+int
+world_read_emit_on(struct wr *c, const struct cJSON *v, void *arg)
+{
+	return wr_array(c, v, 0, EMITS_MAX, "events", read_emitted_on, arg);
+}
+
 int
 world_read_emit(struct wr *c, const struct cJSON *v, void *arg)
 {
 	return wr_array(c, v, 0, EMITS_MAX, "events", read_emitted, arg);
 }
 
+/* The id of the route, or in its short form one of its five. */
+static bool
+route_has_name(const struct cJSON *route, const char *name)
+{
+	static const char *const verbs[] = { "list", "get", "create", "update", "delete" };
+	const struct cJSON *id = cJSON_GetObjectItemCaseSensitive(route, "id"),
+			   *resource = cJSON_GetObjectItemCaseSensitive(route, "resource");
+	size_t i, len = cJSON_IsString(resource) ? strlen(resource->valuestring) : 0;
+
+	if (id)
+		return cJSON_IsString(id) && strcmp(id->valuestring, name) == 0;
+	if (len == 0 || strncmp(name, resource->valuestring, len) != 0 || name[len] != '.')
+		return false;
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(name + len + 1, verbs[i]) == 0)
+			return true;
+	return false;
+}
+
 /* An event and a route of one service are told apart by their names alone. */
 static int
 check_name(struct wr *c, const struct cJSON *service, const char *name)
 {
-	const struct cJSON *route, *id;
+	const struct cJSON *route;
 	int r;
 
 	cJSON_ArrayForEach(route, cJSON_GetObjectItemCaseSensitive(service, "routes"))
 	{
-		id = cJSON_GetObjectItemCaseSensitive(route, "id");
-		if (!cJSON_IsString(id) || strcmp(id->valuestring, name) != 0)
+		if (!route_has_name(route, name))
 			continue;
 		r = wr_fail(c, -EPROTO, "a route of this service has the id \"%s\" already", name);
 		diag_fix(c->d, "give the event or the route another name: receipts list both under it");

@@ -18,7 +18,8 @@ struct route {
 int world_read_collection(struct wr *c, const struct cJSON *v, void *arg); /* the name of a collection of the service */
 int world_read_guard(struct wr *c, const struct cJSON *v, void *arg);      /* an expression */
 int world_read_reply(struct wr *c, const struct cJSON *v, void *arg);
-int world_read_emit(struct wr *c, const struct cJSON *v, void *arg); /* the array `emit`; after `do` */
+int world_read_emit(struct wr *c, const struct cJSON *v, void *arg);    /* the array `emit`; after `do` */
+int world_read_emit_on(struct wr *c, const struct cJSON *v, void *arg); /* of a resource's short form: each has `on` */
 /* Parts of match (world_match.c). */
 int world_read_match_query(struct wr *c, const struct cJSON *v, void *arg);
 int world_read_match_headers(struct wr *c, const struct cJSON *v, void *arg);

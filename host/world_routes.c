@@ -171,6 +171,29 @@ check_resource(struct wr *c, const struct route *t)
 	return r;
 }
 
+/* What a resource tells of: the row that was made, changed or deleted. */
+static int
+read_resource_emit(struct wr *c, struct route *t)
+{
+	const struct cJSON *emit = cJSON_GetObjectItemCaseSensitive(t->json, "emit");
+	size_t mark;
+	int r;
+
+	if (!emit)
+		return 0;
+	mark = wr_enter(c, "emit");
+	if (t->method && strcmp(t->method, "GET") == 0) {
+		r = wr_fail_key(c, -EPROTO, "a route that lists or gets has nothing to tell");
+		diag_fix(c->d, "move \"emit\" to the route that creates, updates or deletes");
+	} else {
+		t->scope.bound[0] = "row";
+		t->scope.bound_len = 1;
+		r = t->method ? world_read_emit(c, emit, t) : world_read_emit_on(c, emit, t);
+	}
+	wr_leave(c, mark);
+	return r;
+}
+
 /* ---- one route -------------------------------------------------------------------------------------------------------- */
 
 static int
@@ -301,6 +324,7 @@ read_plain_route(struct wr *c, struct route *t)
 		{ "resource", read_resource, WR_REQUIRED, NULL },
 		{ "filter", read_filter, 0, NULL },
 		{ "page", read_page, 0, NULL },
+		{ "emit", NULL, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 	const struct cJSON *reply;
@@ -317,7 +341,7 @@ read_plain_route(struct wr *c, struct route *t)
 		return r;
 	if (cJSON_GetObjectItemCaseSensitive(t->json, "resource")) {
 		r = wr_object(c, t->json, resource, "a route with \"resource\"", t);
-		return r < 0 ? r : check_resource(c, t);
+		return r < 0 || (r = check_resource(c, t)) < 0 ? r : read_resource_emit(c, t);
 	}
 	r = wr_object(c, t->json, custom, "a route", t);
 	if (r < 0)
@@ -353,6 +377,7 @@ read_short_route(struct wr *c, struct route *t)
 		{ "path", read_path, WR_REQUIRED, "\"path\": \"/things\"" },
 		{ "filter", read_filter, 0, NULL },
 		{ "page", read_page, 0, NULL },
+		{ "emit", NULL, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
 	static const char *const verbs[] = { "list", "get", "create", "update", "delete" };
@@ -370,7 +395,7 @@ read_short_route(struct wr *c, struct route *t)
 		(void)snprintf(id, sizeof(id), "%s.%s", t->resource, verbs[i]);
 		r = check_id_twice(c, t, id);
 	}
-	return r;
+	return r < 0 ? r : read_resource_emit(c, t);
 }
 
 static int

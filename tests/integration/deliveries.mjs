@@ -39,8 +39,8 @@ const run = async (config, until, during) => {
     child.on('exit', resolve)
     setTimeout(resolve, 20000).unref()
   })
-  await came
   const ended = new Promise(resolve => child.on('exit', resolve))
+  await came
   child.stdin.end()
   const status = await ended
   const ops = lines.filter(l => l.startsWith('OP ')).map(l => JSON.parse(l.slice(3)))
@@ -107,6 +107,54 @@ for (const [spacing, name] of [['during', 'during'], ['after', 'after'], [150, '
   ok(seen.length === 2 && seen[0].body === '{"a":1}' && seen[1].came < seen[0].answered, 'a trigger that is sent twice at once', r.lines)
   ok(r.ops.filter(o => o.route === 'ask').length === 2 && r.ops.filter(o => o.fault?.id === 'asked-twice').length === 1, 'both are operations')
   ok(r.lines.filter(l => l.startsWith('SIGNAL 1')).length === 1 && r.ops.some(o => o.kind === 'signal'), 'a signal comes after them')
+  server.close()
+}
+{ // resources tell of their rows: both forms, each verb; what is not done is not told
+  const told = (form, routes, profile) => ({ form, routes, profile })
+  const forms = [
+    told('short', [{
+      resource: 'rows', path: '/rows', emit: [{ event: 'row.added', on: 'create' }, { event: 'row.changed', on: 'update', data: { id: '{{row.id}}', n: '{{row.n}}', all: '{{len(state.rows)}}' } },
+        { event: 'row.gone', on: 'delete', data: '{{row}}' }, { event: 'row.gone.too', on: 'delete', data: { all: '{{len(state.rows)}}' } }]
+    }]),
+    told('long', [
+      { id: 'add', match: { method: 'POST', path: '/rows' }, resource: 'rows', emit: [{ event: 'row.added' }] },
+      { id: 'change', match: { method: 'PATCH', path: '/rows/{id}' }, resource: 'rows', emit: [{ event: 'row.changed', data: { id: '{{row.id}}', n: '{{row.n}}', all: '{{len(state.rows)}}' } }] },
+      { id: 'put', match: { method: 'PUT', path: '/rows/{id}' }, resource: 'rows', emit: [{ event: 'row.changed', data: { id: '{{row.id}}', n: '{{row.n}}', all: '{{len(state.rows)}}' } }] },
+      { id: 'drop', match: { method: 'DELETE', path: '/rows/{id}' }, resource: 'rows', emit: [{ event: 'row.gone', data: '{{row}}' }, { event: 'row.gone.too', data: { all: '{{len(state.rows)}}' } }] }])
+  ]
+  for (const { form, routes } of forms) {
+    const { seen, server, port } = await consume(0)
+    const statuses = []
+    const r = await run({ services: [shop(port, { routes, state: { rows: [], done: [] }, events: { ...shop(port).events, scheme: 'standard-webhooks', secret: 'whsec_0123456789abcdefghijklmnopqrstuv' } })], workflow: { ends: { when: 'false' } } }, 'NEVER', async (ports, child) => {
+      const ask = async (method, path, body) => statuses.push((await fetch(`http://127.0.0.1:${ports[0]}${path}`, { method, headers: { 'content-type': 'application/json' }, body: body && JSON.stringify(body) })).status)
+      await ask('POST', '/rows', { id: 'a', n: 1 })
+      await ask('POST', '/rows', { id: 'a', n: 1 })
+      await ask('PATCH', '/rows/a', { n: 2 })
+      await ask('PATCH', '/rows/a', { id: 'b' })
+      await ask('PUT', '/rows/a', { n: 3 })
+      await ask('DELETE', '/rows/a')
+      await ask('DELETE', '/rows/a')
+      for (let i = 0; i < 200 && seen.length < 5; i++) await later(10)
+      await later(50)
+      child.stdin.end()
+    })
+    ok(JSON.stringify(statuses) === '[201,409,200,400,200,204,404]', `${form} form of a resource: its answers`, statuses)
+    ok(JSON.stringify(seen.map(s => { const { type, data } = JSON.parse(s.body); return [type, data] })) === JSON.stringify([['row.added', { id: 'a', n: 1 }], ['row.changed', { id: 'a', n: 2, all: 1 }],
+      ['row.changed', { id: 'a', n: 3, all: 1 }], ['row.gone', { id: 'a', n: 3 }], ['row.gone.too', { all: 0 }]]), `${form} form of a resource: what it tells of its rows`, seen.map(s => s.body))
+    ok(r.ops.filter(o => o.kind === 'webhook').length === 5 && r.status === 0, `${form} form of a resource: each is an operation`, r.lines)
+    server.close()
+  }
+}
+// Slack leaves an application alone that says so, and only with these words; others never ask.
+for (const [scheme, value, asked] of [['slack', '1', 1], ['slack', '0', 3], ['slack', '11', 3], ['slack', ' 1 ', 1], ['stripe', '1', 3]]) {
+  const seen = []
+  const server = createServer((q, s) => { seen.push(q.headers); s.writeHead(500, { 'X-Slack-No-Retry': value }); s.end() })
+  const port = await listen(server)
+  const r = await run({
+    services: [shop(port, { events: { endpoint: `http://127.0.0.1:${port}/`, scheme, secret: 'whsec_0123456789abcdefghijklmnopqrstuv', retry: [10, 10] } })],
+    workflow: { trigger: [{ id: 'tell', event: { service: 'shop', event: 'app_mention', data: {} } }], ends: { triggers: true } }
+  }, 'END')
+  ok(seen.length === asked && r.ops.filter(o => o.kind === 'webhook').length === asked && r.status === 0, `${scheme}: x-slack-no-retry: ${value}: ${asked} attempts`, r.lines)
   server.close()
 }
 // Answers that are none; each from a server that does one thing.

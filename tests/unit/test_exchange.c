@@ -151,11 +151,45 @@ test_endpoints(void)
 	}
 }
 
+/* X-Slack-No-Retry, in pieces of each size. */
+static void
+test_no_retry(void)
+{
+	static const struct {
+		const char *fields;
+		bool said;
+	} cases[] = {
+		{ "X-Slack-No-Retry: 1\r\n", true },         { "x-slack-no-retry:  1 \r\n", true },
+		{ "X-Slack-No-Retry: 0\r\n", false },        { "X-Slack-No-Retry: 11\r\n", false },
+		{ "X-Slack-No-Retry:\r\n", false },          { "X-Slack-No-Retry-Not: 1\r\n", false },
+		{ "X-Slack-No-Retry: true\r\n", false },     { "Content-Type: 1\r\n", false },
+		{ "X-Slack-No-Retry: 1\r\nA: 2\r\n", true }, { "", false },
+	};
+	char answer[200];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t len = (size_t)snprintf(answer, sizeof(answer), "HTTP/1.1 500 x\r\n%sContent-Length: 0\r\n\r\n",
+					      cases[i].fields);
+
+		for (size_t piece = 1; piece <= len; piece = piece == 1 ? 7 : len + (piece == len)) {
+			struct exchange x;
+
+			if (!exchange_init(&x, "GET", 3, false))
+				abort();
+			for (size_t at = 0; at < len; at += piece)
+				exchange_receive(&x, answer + at, len - at < piece ? len - at : piece);
+			ok(x.done && x.no_retry == cases[i].said, "no retry %d.%zu", (int)i, piece);
+			exchange_wipe(&x);
+		}
+	}
+}
+
 int
 main(void)
 {
 	test_answers();
 	test_bounds();
 	test_endpoints();
+	test_no_retry();
 	return tap_done();
 }

@@ -49,9 +49,13 @@ static void
 test_schemes(void)
 {
 	enum sign_scheme s;
+	char old[SIGN_MAX];
 
 	is_str(sign(SIGN_GITHUB, "It's a Secret to Everybody", "", 0, "Hello, World!"),
 	       "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17", "GitHub's own example");
+	sign_text_sha1("It's a Secret to Everybody", "Hello, World!", 13, old);
+	is_str(old, "sha1=01dc10d0c83e72ed246219cdd91669667fe2ca59",
+	       "the same in its older field, computed by node:crypto");
 	is_str(sign(SIGN_SLACK, "8f742231b10e8888abcd99yyyzzz85a5", "", 1531420618,
 		    "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&"
 		    "channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url="

@@ -119,6 +119,11 @@ refused(struct parts p, int err, unsigned line, const char *pointer, const char 
 #define DO(t) MATCHED("\"do\":[" t "]")
 #define HOOKS "\"endpoint\":\"http://127.0.0.1:3000/hooks\""
 #define EVENTS(t) "\"events\":{" t ",\"scheme\":\"stripe\",\"secret\":\"{{secret.hook}}\"}"
+#define TOLD(t) \
+	(struct parts) \
+	{ \
+		.service = EVENTS(HOOKS) ",", .route = t \
+	}
 #define WORKFLOW(t) \
 	(struct parts) \
 	{ \
@@ -447,6 +452,8 @@ test_routes(void)
 		"1 to 65535", "3000");
 	refused(SERVICE(EVENTS(HOOKS ",\"challenge\":true")), -EPROTO, 4, "/services/0/events/challenge",
 		"only scheme \"slack\"", "take");
+	refused(SERVICE("\"events\":{" HOOKS ",\"scheme\":\"github\",\"secret\":\"{{secret.hook}}\",\"retry\":[1000]}"),
+		-EPROTO, 4, "/services/0/events/retry", "GitHub sends a delivery once", "duplicate-write");
 	refused(SERVICE(EVENTS(HOOKS ",\"retry\":[-1]")), -EPROTO, 4, "/services/0/events/retry/0", "whole number",
 		"write");
 	refused(SERVICE(EVENTS(HOOKS ",\"order\":\"random\"")), -EPROTO, 4, "/services/0/events/order",
@@ -459,6 +466,25 @@ test_routes(void)
 		 (struct parts){ .service = EVENTS(HOOKS ",\"retry\":[0,1000],\"order\":\"reversed\"") ",",
 				 .route = "{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/\"},\"reply\":{},"
 					  "\"emit\":[{\"event\":\"a.b\",\"data\":{\"x\":\"{{request.method}}\"}}]}" });
+	refused(TOLD("{\"id\":\"a\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"resource\":\"rows\","
+		     "\"emit\":[{\"event\":\"a.b\"}]}"),
+		-EPROTO, 6, ROUTE0 "/emit", "nothing to tell", "updates");
+	refused(TOLD("{\"resource\":\"rows\",\"path\":\"/x\",\"emit\":[{\"event\":\"a.b\"}]}"), -EPROTO, 6,
+		ROUTE0 "/emit/0", "\"on\"", "create");
+	refused(TOLD("{\"resource\":\"rows\",\"path\":\"/x\",\"emit\":[{\"event\":\"a.b\",\"on\":\"list\"}]}"), -EPROTO,
+		6, ROUTE0 "/emit/0/on", "words known here", "create");
+	refused(TOLD("{\"resource\":\"rows\",\"path\":\"/x\",\"emit\":[{\"event\":\"rows.create\",\"on\":\"create\"}]}"),
+		-EPROTO, 6, ROUTE0 "/emit/0/event", "has the id \"rows.create\" already", "another name");
+	refused(TOLD("{\"id\":\"a\",\"match\":{\"method\":\"POST\",\"path\":\"/x\"},\"resource\":\"rows\","
+		     "\"emit\":[{\"event\":\"a.b\",\"data\":\"{{rwo.id}}\"}]}"),
+		-EPROTO, 6, ROUTE0 "/emit/0/data", "unknown name", "row");
+	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"emit\":[{\"event\":\"a.b\",\"on\":\"create\"}]}"),
+		-EPROTO, 6, ROUTE0 "/emit", "where its events go", "endpoint");
+	accepted("events of resources",
+		 TOLD("{\"id\":\"a\",\"match\":{\"method\":\"DELETE\",\"path\":\"/y/{id}\"},\"resource\":\"rows\","
+		      "\"emit\":[{\"event\":\"a.b\",\"data\":{\"id\":\"{{row.id}}\"}}]},"
+		      "{\"resource\":\"rows\",\"path\":\"/x\",\"emit\":[{\"event\":\"a.c\",\"on\":\"update\"},"
+		      "{\"event\":\"a.d\",\"on\":\"delete\",\"data\":\"{{row}}\"}]}"));
 	refused(ROUTE("{\"id\":\"r\",\"match\":{\"method\":\"GET\",\"path\":\"/x/{id}\"},\"resource\":\"rows\",\"page\":\"cursor\"}"),
 		-EPROTO, 6, ROUTE0 "/page", "can be paged", "take \"page\" out");
 	refused(ROUTE("{\"resource\":\"rows\",\"path\":\"/x\",\"page\":\"page\"}"), -EPROTO, 6, ROUTE0 "/page",
