@@ -274,8 +274,9 @@ is_called(const struct llm_call *c, size_t from, size_t to, const char *id)
 	return false;
 }
 
-static int
-refuse(struct request *q, struct llm_call *c, int status, const char *code, const char *text)
+/* see llm.h */
+int
+llm_refuse(struct request *q, struct llm_call *c, int status, const char *code, const char *text)
 {
 	c->status = status;
 	c->code = code;
@@ -314,7 +315,7 @@ refuse_call(struct request *q, struct llm_call *c, const struct llm_message *m, 
 			 "Invalid parameter: messages with role 'tool' must be a response to a preceding message with "
 			 "'tool_calls' (messages[%zu].tool_call_id is %.100s)",
 			 m->number, id);
-	return refuse(q, c, 400, NULL, text);
+	return llm_refuse(q, c, 400, NULL, text);
 }
 
 /* Every call is answered right behind it, and nothing is answered that was not called. */
@@ -409,10 +410,14 @@ check_request(const struct service *s, struct request *q, struct llm_call *c)
 {
 	char text[400];
 
+	if (c->status != 0) {
+		s->state.budget->lost += c->status == 507;
+		return 0;
+	}
 	if (c->problem != NULL) {
 		snprintf(text, sizeof(text), "%.200s%s%.96s%s", c->problem, c->param == NULL ? "" : " (",
 			 c->param == NULL ? "" : c->param, c->param == NULL ? "" : ")");
-		return refuse(q, c, 400, NULL, text);
+		return llm_refuse(q, c, 400, NULL, text);
 	}
 	if (c->api != LLM_MODELS && !is_model(s->llm, c->model)) {
 		snprintf(text, sizeof(text),
@@ -420,7 +425,7 @@ check_request(const struct service *s, struct request *q, struct llm_call *c)
 				 ? "model: %.100s"
 				 : "The model `%.100s` does not exist or you do not have access to it.",
 			 c->model);
-		return refuse(q, c, 404, s->profile == PROFILE_ANTHROPIC ? NULL : "model_not_found", text);
+		return llm_refuse(q, c, 404, s->profile == PROFILE_ANTHROPIC ? NULL : "model_not_found", text);
 	}
 	return s->llm->calls_are_checked ? check_calls(q, c) : 0;
 }
@@ -438,7 +443,7 @@ llm_find(struct service *s, struct request *q, struct answer *a, struct llm_call
 			 q->method, q->target);
 		return 0;
 	}
-	if ((r = llm_request(q, api, c)) < 0 || (r = check_request(s, q, c)) < 0)
+	if ((r = llm_request(s->llm, q, api, c)) < 0 || (r = check_request(s, q, c)) < 0)
 		return r;
 	if (c->status != 0)
 		a->route = &s->routes[own + 2];

@@ -2,7 +2,8 @@
  * llm.h - a service of kind llm: a script of turns, played to whoever asks through the APIs of OpenAI (chat completions,
  * responses, embeddings) or Anthropic (messages).  agenttwin-world(5), "Language models".
  *
- * Which turn answers depends on the request alone: the conversation is in it.  A call that is sent again gets the same reply. */
+ * Which turn answers depends on the conversation alone: it is in the request, or begins with what led to a response of this run
+ * that the request names.  A call that is sent again gets the same reply. */
 #ifndef GUEST_LLM_H
 #define GUEST_LLM_H
 #include <stdbool.h>
@@ -33,12 +34,25 @@ struct llm_turn {                                           /* route i of the se
 	uint64_t input, output; /* tokens */
 	size_t chunk;           /* characters of one piece of a stream */
 };
+/* A response that may be named as the previous one. */
+#define LLM_BUCKETS 512u
+#define LLM_STORED_MAX (32u << 20) /* bytes of one service; what finds no room is not kept */
+struct llm_stored {
+	struct llm_stored *next; /* private: in its bucket */
+	const struct llm_stored *before;
+	char id[40];         /* without its prefix */
+	struct cJSON *input; /* owned: a text, or an array of items */
+	const struct llm_turn *turn;
+};
 struct llm {
 	struct llm_turn *turns;
 	size_t turns_len;
 	const char **models; /* patterns with '*'; none: every model */
 	size_t models_len;
 	bool calls_are_checked;
+	struct llm_stored *stored[LLM_BUCKETS]; /* owned */
+	size_t stored_len;                      /* bytes that they hold */
+	bool lost;                              /* one found no room */
 };
 /* A message of the conversation, whatever the API calls it. */
 struct llm_message {
@@ -60,9 +74,10 @@ struct llm_call {
 	size_t messages_len;
 	struct llm_tool *calls;
 	size_t calls_len;
-	size_t turn;         /* 1 + messages of the assistant, one after another counted once */
-	size_t input_len;    /* bytes of all texts */
-	const char *problem; /* of a request that cannot be read; its place in param */
+	const struct llm_stored *previous; /* of responses, or NULL */
+	size_t turn;                       /* 1 + messages of the assistant, one after another counted once */
+	size_t input_len;                  /* bytes of all texts */
+	const char *problem;               /* of a request that cannot be read; its place in param */
 	const char *param;
 	int status; /* of a request that the service itself refuses, in its words; 0: it does not */
 	const char *code, *refusal;
@@ -85,7 +100,17 @@ int llm_run(struct service *s, struct request *q, struct eval *e, struct answer 
 
 /* ---- between the files of this subject ------------------------------------------------------------------------------ */
 /* Takes the conversation out of the body.  c->problem when the service would refuse it.  0; -ENOMEM. */
-int llm_request(struct request *q, enum llm_api api, struct llm_call *c) __attribute__((warn_unused_result, nonnull));
+int llm_request(struct llm *l, struct request *q, enum llm_api api, struct llm_call *c)
+	__attribute__((warn_unused_result, nonnull));
+/* The response of this name ("resp_..."); NULL: none. */
+const struct llm_stored *llm_stored_find(struct llm *l, const char *response) __attribute__((nonnull));
+/* Keeps a response with what the request said, unless it says "store": false or there is no room.  0; -ENOMEM. */
+int llm_keep(struct service *s, struct request *q, const struct llm_call *c, const struct llm_turn *turn,
+	     const char *id) __attribute__((warn_unused_result, nonnull));
+void llm_wipe(struct llm *l) __attribute__((nonnull));
+/* Answers in the service's own words: text is copied.  0; -ENOMEM. */
+int llm_refuse(struct request *q, struct llm_call *c, int status, const char *code, const char *text)
+	__attribute__((warn_unused_result, nonnull(1, 2, 5)));
 int llm_embeddings(const struct service *s, struct request *q, struct answer *a, const struct llm_call *c)
 	__attribute__((warn_unused_result, nonnull));
 /* The end of one frame of a stream; of the model's own text in it. */

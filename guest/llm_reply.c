@@ -328,10 +328,13 @@ response(struct telling *t, bool done)
 		buf_text(t->out, "\"incomplete_details\":null,");
 	buf_text(t->out, "\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":");
 	buf_json_text(t->out, t->c->model);
-	buf_text(
-		t->out,
-		",\"parallel_tool_calls\":true,\"previous_response_id\":null,\"temperature\":1,\"tool_choice\":\"auto\","
-		"\"tools\":[],\"top_p\":1,\"output\":[");
+	buf_text(t->out, ",\"parallel_tool_calls\":true,\"previous_response_id\":");
+	if (t->c->previous != NULL)
+		buf_format(t->out, "\"resp_%s\"", t->c->previous->id);
+	else
+		buf_text(t->out, "null");
+	buf_text(t->out, ",\"temperature\":1,\"tool_choice\":\"auto\","
+			 "\"tools\":[],\"top_p\":1,\"output\":[");
 	if (done && t->turn->text != NULL)
 		item_text(t, true);
 	for (size_t i = 0; done && i < t->calls_len; i++) {
@@ -679,5 +682,5 @@ llm_run(struct service *s, struct request *q, struct eval *e, struct answer *a, 
 		response(&t, true);
 	else
 		(c->streams ? message_stream : message_whole)(&t);
-	return 0;
+	return c->api == LLM_RESPONSES ? llm_keep(s, q, c, t.turn, t.id) : 0;
 }

@@ -247,12 +247,84 @@ count_turns(struct llm_call *c)
 			c->turn++;
 }
 
+/* A text of the user, or all that the array says.  False: it is neither. */
+static bool
+take_input(struct taking *t, const struct cJSON *input)
+{
+	if (t->c->api == LLM_RESPONSES && cJSON_IsString(input))
+		add_message(t, "user", input);
+	else if (cJSON_IsArray(input) && input->child != NULL)
+		take_all(t, input);
+	else
+		return false;
+	return true;
+}
+
+/* What the model said: its text and calls, with the ids that the response had. */
+static void
+take_reply(struct taking *t, const struct llm_stored *s)
+{
+	struct llm_message *m = add_message(t, "assistant", NULL);
+	const struct cJSON *call = s->turn->calls == NULL ? NULL : s->turn->calls->child;
+	char id[64];
+
+	if (m != NULL && s->turn->text != NULL) {
+		m->text = s->turn->text;
+		t->c->input_len += strlen(m->text);
+	}
+	for (size_t i = 0; call != NULL && t->r == 0; call = call->next, i++) {
+		const char *copy;
+
+		snprintf(id, sizeof(id), "call_%s%02zu", s->id, i);
+		copy = arena_copy(&t->q->arena, id, strlen(id));
+		if (copy == NULL)
+			t->r = -ENOMEM;
+		else
+			add_call(t, m, copy, text_of(call, "name"), "");
+	}
+}
+
+/* The conversation up to the response that is named, from its beginning. */
+static int
+take_previous(struct taking *t, struct llm *l, const struct cJSON *name)
+{
+	const struct llm_stored *s, **chain;
+	size_t len = 0;
+	char text[200];
+
+	if (cJSON_IsNull(name))
+		return 0;
+	s = cJSON_IsString(name) ? llm_stored_find(l, name->valuestring) : NULL;
+	if (s == NULL && l->lost)
+		return llm_refuse(t->q, t->c, 507, NULL, "more responses were stored than this twin keeps");
+	if (s == NULL) {
+		snprintf(text, sizeof(text), "Previous response with id '%.100s' not found.",
+			 cJSON_IsString(name) ? name->valuestring : "");
+		return llm_refuse(t->q, t->c, 400, "previous_response_not_found", text);
+	}
+	t->c->previous = s;
+	chain = arena_alloc(&t->q->arena, LLM_MESSAGES_MAX * sizeof(*chain));
+	if (chain == NULL)
+		return -ENOMEM;
+	for (; s != NULL && len < LLM_MESSAGES_MAX; s = s->before)
+		chain[len++] = s;
+	if (s != NULL)
+		problem(t, "too many messages for this twin", "");
+	while (len > 0 && t->c->problem == NULL && t->r == 0) {
+		s = chain[--len];
+		(void)take_input(t, s->input); /* it was one when it was kept */
+		take_reply(t, s);
+	}
+	return t->r;
+}
+
 /* see llm.h */
 int
-llm_request(struct request *q, enum llm_api api, struct llm_call *c)
+llm_request(struct llm *l, struct request *q, enum llm_api api, struct llm_call *c)
 {
 	const struct cJSON *body = request_member(q, "body"), *array, *usage;
 	struct taking t = { .q = q, .c = c };
+	int r;
 
 	*c = (struct llm_call){ .api = api, .model = "" };
 	if (api == LLM_MODELS)
@@ -272,22 +344,23 @@ llm_request(struct request *q, enum llm_api api, struct llm_call *c)
 	c->tells_usage = cJSON_IsTrue(get(usage, "include_usage"));
 	if (api == LLM_EMBEDDINGS)
 		return 0;
-	if (api == LLM_RESPONSES &&
-	    (cJSON_IsString(get(body, "previous_response_id")) || get(body, "conversation") != NULL)) {
-		c->problem = "this twin keeps no conversations: send all of it as input";
-		c->param = get(body, "conversation") != NULL ? "conversation" : "previous_response_id";
+	if (api == LLM_RESPONSES && get(body, "conversation") != NULL && !cJSON_IsNull(get(body, "conversation"))) {
+		c->problem = "this twin keeps no conversations: name the response before as previous_response_id";
+		c->param = "conversation";
 		return 0;
 	}
 	c->messages = arena_alloc(&q->arena, LLM_MESSAGES_MAX * sizeof(*c->messages));
 	c->calls = arena_alloc(&q->arena, LLM_CALLS_MAX * sizeof(*c->calls));
 	if (c->messages == NULL || c->calls == NULL)
 		return -ENOMEM;
+	if (api == LLM_RESPONSES && get(body, "previous_response_id") != NULL) {
+		r = take_previous(&t, l, get(body, "previous_response_id"));
+		if (r < 0 || c->status != 0)
+			return r;
+	}
 	array = get(body, api == LLM_RESPONSES ? "input" : "messages");
-	if (api == LLM_RESPONSES && cJSON_IsString(array))
-		add_message(&t, "user", array);
-	else if (cJSON_IsArray(array) && array->child != NULL)
-		take_all(&t, array);
-	else
+	t.number = 0;
+	if (!take_input(&t, array))
 		c->problem = api == LLM_RESPONSES ? "input is a text or an array of items"
 						  : "messages is an array of at least one message";
 	if (c->problem == NULL && c->messages_len == 0)

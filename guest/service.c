@@ -393,6 +393,9 @@ world_free(struct world *w)
 		idempotency_wipe(&w->services[i].idempotency);
 	for (size_t i = 0; i < w->services_len; i++)
 		draws_wipe(&w->services[i].draws);
+	for (size_t i = 0; i < w->services_len; i++)
+		if (w->services[i].llm != NULL)
+			llm_wipe(w->services[i].llm);
 	free(w->services);
 	faults_wipe(&w->faults);
 	arena_wipe(&w->arena);

@@ -173,9 +173,9 @@ refusals(void)
 	is_int(say("/v1/responses",
 		   "{\"model\":\"gpt-4o\",\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"x\"}]}"),
 	       400, "responses: an output of no call");
-	is_int(say("/v1/responses", "{\"model\":\"gpt-4o\",\"previous_response_id\":\"r\",\"input\":\"x\"}"), 400,
+	is_int(say("/v1/responses", "{\"model\":\"gpt-4o\",\"conversation\":\"c\",\"input\":\"x\"}"), 400,
 	       "responses: a conversation kept elsewhere");
-	ok(has("previous_response_id"), "says which");
+	ok(has("(conversation)"), "says which");
 	start("anthropic", SCRIPT, "", "");
 	is_int(say("/v1/messages",
 		   ASK(HI
@@ -422,6 +422,68 @@ bounds(void)
 	ok(has("too many tool calls for this twin"), "says so");
 }
 
+/* The last response's id, as the service gave it. */
+static const char *
+response_id(void)
+{
+	static char id[64];
+	const char *at = strstr(body(), "\"id\":\"resp_");
+
+	snprintf(id, sizeof(id), "%.*s", at == NULL ? 0 : (int)strcspn(at + 6, "\""), at == NULL ? "" : at + 6);
+	return id;
+}
+
+static int
+go_on(const char *previous, const char *input, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "{\"model\":\"gpt-4o\",\"previous_response_id\":\"%s\",\"input\":%s%s}", previous,
+		 input, more);
+	return say("/v1/responses", text);
+}
+
+static void
+test_previous(void)
+{
+	static const char script[] =
+		"\"script\":[{\"id\":\"one\",\"when\":{\"turn\":1},\"reply\":{\"text\":\"Hm.\",\"tool_calls\":["
+		"{\"name\":\"find\",\"arguments\":{}},{\"name\":\"look\",\"arguments\":{}}]}},"
+		"{\"id\":\"two\",\"when\":{\"turn\":2,\"tool_result_for\":\"look\"},\"reply\":{\"text\":\"Found.\"}},"
+		"{\"id\":\"three\",\"when\":{\"turn\":3},\"reply\":{\"text\":\"Bye.\"}}]";
+	char first[64], second[64], results[300];
+
+	start("openai", script, "", "");
+	is_int(go_on("resp_nothing", "\"x\"", ""), 400, "previous: none of this name");
+	ok(has("\"code\":\"previous_response_not_found\"") && has("'resp_nothing' not found") &&
+		   says("\"route\":\"refused\""),
+	   "in its words");
+	is_int(say("/v1/responses", "{\"model\":\"gpt-4o\",\"input\":\"x\",\"previous_response_id\":null}"), 200,
+	       "previous: null is none");
+	snprintf(first, sizeof(first), "%s", response_id());
+	ok(strlen(first) > 10 && has("\"previous_response_id\":null"), "a response");
+	is_int(go_on(first, "\"and?\"", ""), 400, "previous: its calls want results");
+	ok(has("No tool output found for function call call_"), "in its words");
+	snprintf(results, sizeof(results),
+		 "[{\"type\":\"function_call_output\",\"call_id\":\"call_%s00\",\"output\":\"a\"},"
+		 "{\"type\":\"function_call_output\",\"call_id\":\"call_%s01\",\"output\":\"b\"}]",
+		 first + 5, first + 5);
+	is_int(go_on(first, results, ""), 200, "previous: results of its calls");
+	snprintf(second, sizeof(second), "%s", response_id());
+	ok(has("Found.") && has(first) && strcmp(first, second) != 0, "go on with the conversation");
+	is_int(go_on(second, "\"thanks\"", ",\"store\":false"), 200, "previous: twice");
+	ok(has("Bye.") && has(second), "is the third turn");
+	is_int(go_on(response_id(), "\"x\"", ""), 400, "previous: not stored is not found");
+	is_int(go_on(first, results, ""), 200, "previous: two may follow one");
+	is_int(go_on(second, "\"thanks\"", ",\"stream\":true"), 200, "previous: streamed");
+	world.services[0].llm->stored_len = LLM_STORED_MAX;
+	is_int(say("/v1/responses", "{\"model\":\"gpt-4o\",\"input\":\"y\"}"), 200, "previous: no room for more");
+	is_int(go_on(response_id(), "\"x\"", ""), 507,
+	       "previous: that one is not there, and not by the workflow's fault");
+	ok(world.budget.lost == 1, "the run is over its limits");
+	is_int(go_on(second, "\"thanks\"", ""), 200, "previous: the others are");
+}
+
 int
 main(void)
 {
@@ -436,5 +498,6 @@ main(void)
 	bounds();
 	buf_wipe(&plain);
 	unload();
+	test_previous();
 	return tap_done();
 }

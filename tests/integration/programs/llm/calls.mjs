@@ -49,6 +49,18 @@ for await (const event of await openai.responses.create({ model: 'gpt-4o', strea
 assert.equal(deltas, said);
 const last = await openai.responses.stream({ model: 'gpt-4o', input }).finalResponse();
 assert.deepEqual(JSON.parse(last.output[1].arguments), cancel);
+// the same, with the conversation kept by the service
+const output = [{ type: 'function_call_output', call_id: asked.output[0].call_id, output: 'y' }];
+const next = await openai.responses.create({ model: 'gpt-4o', previous_response_id: asked.id, input: output });
+assert.equal(next.output_text, said);
+assert.equal(next.previous_response_id, asked.id);
+const done = await openai.responses.stream({ model: 'gpt-4o', previous_response_id: next.id,
+  input: [{ type: 'function_call_output', call_id: next.output[1].call_id, output: 'ok' }] }).finalResponse();
+assert.equal(done.output_text, 'Your order is cancelled.');
+await assert.rejects(openai.responses.create({ model: 'gpt-4o', previous_response_id: 'resp_never', input: 'x' }),
+  (e) => e instanceof OpenAI.BadRequestError && e.code === 'previous_response_not_found');
+await assert.rejects(openai.responses.create({ model: 'gpt-4o', previous_response_id: asked.id, input: 'x' }),
+  (e) => e instanceof OpenAI.BadRequestError && /No tool output found/.test(e.message));
 
 // embeddings, models
 const embed = (more) => openai.embeddings.create({ model: 'text-embedding-3-small', input: 'a', ...more });
