@@ -220,8 +220,10 @@ property(FILE *f, const char *name, const char *value)
 	fputs("/>\n", f);
 }
 
+/* id counts from 0. */
 static void
-open_suite(FILE *f, const char *name, const struct totals *n, uint64_t ms, uint64_t unix_ms)
+open_suite(FILE *f, const char *name, const char *package, size_t id, const struct totals *n, uint64_t ms,
+	   uint64_t unix_ms)
 {
 	time_t at = (time_t)(unix_ms / 1000);
 	char text[40];
@@ -229,6 +231,8 @@ open_suite(FILE *f, const char *name, const struct totals *n, uint64_t ms, uint6
 
 	fputs("  <testsuite", f);
 	attribute(f, "name", name);
+	attribute(f, "package", package);
+	fprintf(f, " id=\"%zu\" hostname=\"localhost\"", id);
 	fprintf(f, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", n->tests, n->failures, n->errors,
 		n->skipped);
 	seconds(f, ms);
@@ -238,7 +242,17 @@ open_suite(FILE *f, const char *name, const struct totals *n, uint64_t ms, uint6
 }
 
 static void
-put_run(FILE *f, const struct tests *t, const struct test_run *r)
+close_suite(FILE *f, const char *out, const char *err)
+{
+	fputs("    <system-out>", f);
+	put(f, out);
+	fputs("</system-out>\n    <system-err>", f);
+	put(f, err);
+	fputs("</system-err>\n  </testsuite>\n", f);
+}
+
+static void
+put_run(FILE *f, const struct tests *t, const struct test_run *r, size_t id)
 {
 	const struct test_record *last = test_last(r);
 	struct totals n = { 0 };
@@ -247,7 +261,8 @@ put_run(FILE *f, const struct tests *t, const struct test_run *r)
 
 	test_run_name(t, r, name, sizeof(name));
 	count(r, &n);
-	open_suite(f, name, &n, last ? last->ms : 0, last ? last->started_unix_ms : t->started_unix_ms);
+	open_suite(f, name, t->worlds[r->world].path, id, &n, last ? last->ms : 0,
+		   last ? last->started_unix_ms : t->started_unix_ms);
 	fputs("    <properties>\n", f);
 	property(f, "world", t->worlds[r->world].name);
 	property(f, "file", t->worlds[r->world].path);
@@ -263,23 +278,26 @@ put_run(FILE *f, const struct tests *t, const struct test_run *r)
 	put_run_case(f, name, r);
 	for (i = 0; last && i < last->checks_len; i++)
 		put_check(f, name, r, &last->checks[i]);
-	fputs("  </testsuite>\n", f);
+	close_suite(f, last && last->receipt ? last->receipt : "", r->said ? r->said : "");
 }
 
 static void
-put_invalid(FILE *f, const struct tests *t, const struct test_world *w)
+put_invalid(FILE *f, const struct tests *t, const struct test_world *w, size_t id)
 {
 	const struct diag *d = w->problem;
 	struct totals n = { .tests = 1, .errors = 1 };
 	char text[2000];
 
-	open_suite(f, w->path, &n, 0, t->started_unix_ms);
+	open_suite(f, w->path, w->path, id, &n, 0, t->started_unix_ms);
+	fputs("    <properties>\n", f);
+	property(f, "status", "invalid");
+	fputs("    </properties>\n", f);
 	open_case(f, w->path, "world", 0);
 	snprintf(text, sizeof(text), "%s:%u:%u: %s%s%s\nfix: %s\n", d->file, d->line, d->column, d->pointer,
 		 d->pointer[0] ? ": " : "", d->problem, d->fix);
 	verdict(f, "error", "invalid", d->problem, text);
 	close_case(f);
-	fputs("  </testsuite>\n", f);
+	close_suite(f, "", "");
 }
 
 /* see test_report.h */
@@ -287,7 +305,7 @@ int
 test_junit(const struct tests *t, FILE *f)
 {
 	struct totals n = { 0 };
-	size_t i, k;
+	size_t i, k, id = 0;
 
 	for (i = 0; i < t->runs_len; i++)
 		count(&t->runs[i], &n);
@@ -304,9 +322,9 @@ test_junit(const struct tests *t, FILE *f)
 		const struct test_world *w = &t->worlds[i];
 
 		if (w->problem)
-			put_invalid(f, t, w);
+			put_invalid(f, t, w, id++);
 		for (k = w->run; k < w->run + w->runs_len; k++)
-			put_run(f, t, &t->runs[k]);
+			put_run(f, t, &t->runs[k], id++);
 	}
 	fputs("</testsuites>\n", f);
 	return ferror(f) ? -EIO : 0;

@@ -38,13 +38,14 @@ value(FILE *f, const char *key, const char *s)
 	fputs("\"\n", f);
 }
 
-/* A literal block: every line is indented. */
+/* A literal block: every line is indented, and the first one says how far, so it begins with no space. */
 static void
 block(FILE *f, const char *key, const char *text)
 {
 	size_t len;
 
-	fprintf(f, "  %s: |2\n", key);
+	fprintf(f, "  %s: |\n", key);
+	text += strspn(text, " \n");
 	for (; *text; text += len, text += *text == '\n') {
 		len = strcspn(text, "\n");
 		fprintf(f, "    %.*s\n", (int)len, text);
