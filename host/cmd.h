@@ -2,7 +2,9 @@
  * cmd.h - the commands of agenttwin-host, one a file.  argv[0] is the command's own name; the result is the exit status. */
 #ifndef HOST_CMD_H
 #define HOST_CMD_H
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Which backends work here: 0 the asked one (default: at least one) works, 4 not, 2 usage. */
 int cmd_doctor(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
@@ -20,6 +22,8 @@ int cmd_receipt(int argc, char **argv) __attribute__((warn_unused_result, nonnul
 int cmd_test(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Shows a receipt: 0 shown, 2 usage or unreadable. */
 int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* What is different between two receipts: 0 nothing, 1 something, 2 trouble. */
+int receipt_cmd_diff(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Recomputes what a receipt says: 0 intact, 1 not, 2 usage or unreadable. */
 int receipt_cmd_verify(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
@@ -27,6 +31,19 @@ int cmd_audit(int argc, char **argv) __attribute__((warn_unused_result, nonnull)
 
 /* For those: an error with its place and its fix (or NULL); the result is 2. */
 int receipt_complain(const char *file, const char *problem, const char *fix) __attribute__((nonnull(1, 2)));
+/* Options as `--name`, `--name VALUE` or `--name=VALUE`, and -h, which prints usage; what is none goes to args, at most max.
+ * -1: go on; else the exit status, after an error was told. */
+struct receipt_option {
+	const char *name;   /* with its dashes */
+	const char **value; /* of those that take one */
+	bool *flag;         /* of the others */
+};
+int receipt_options(int argc, char **argv, const char *usage, const struct receipt_option *options, size_t len,
+		    const char **args, size_t max, size_t *args_len)
+	__attribute__((warn_unused_result, nonnull(2, 3, 8)));
+/* A whole number of an option, from min to max.  0, or 2 after an error was told. */
+int receipt_number(const char *option, const char *value, uint64_t min, uint64_t max, uint64_t *out)
+	__attribute__((warn_unused_result, nonnull));
 /* The path of the receipt that is meant.  0, or 2 after an error was told. */
 int receipt_named(const char *what, char *path, size_t size) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * cmd_receipt.c - `agenttwin-host receipt COMMAND`: the table of what can be done with receipts. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/cmd.h"
 #include "host/diag.h"
+#include "host/options.h"
 #include "host/store.h"
 
 /* One a file.  about NULL: not of this version. */
@@ -15,7 +17,7 @@ static const struct {
 	const char *about;
 } commands[] = {
 	{ "show", receipt_cmd_show, "shows one in a terminal" },
-	{ "diff", NULL, NULL },
+	{ "diff", receipt_cmd_diff, "says what is different between two" },
 	{ "evidence", NULL, NULL },
 	{ "html", NULL, NULL },
 	{ "verify", receipt_cmd_verify, "recomputes what it says, and says what it could not verify" },
@@ -50,6 +52,85 @@ receipt_complain(const char *file, const char *problem, const char *fix)
 		diag_fix(&d, "%s", fix);
 	log_diag(&d);
 	return 2;
+}
+
+static int
+unknown(const char *argument, const struct receipt_option *options, size_t len)
+{
+	char fix[300] = "options are --help";
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		snprintf(fix + strlen(fix), sizeof(fix) - strlen(fix), ", %s", options[i].name);
+	return receipt_complain(argument, "unknown option", fix);
+}
+
+/* 1: it is this option, *i stands at the last argument that belongs to it; 0: another one; 2: an error was told. */
+static int
+take(int argc, char **argv, int *i, const struct receipt_option *o)
+{
+	size_t n = strlen(o->name);
+
+	if (strncmp(argv[*i], o->name, n) != 0 || (argv[*i][n] && argv[*i][n] != '='))
+		return 0;
+	if (o->flag && argv[*i][n])
+		return receipt_complain(argv[*i], "this option takes no value", NULL);
+	if (o->flag) {
+		*o->flag = true;
+	} else if (argv[*i][n]) {
+		*o->value = argv[*i] + n + 1;
+	} else if (*i + 1 < argc) {
+		*o->value = argv[++*i];
+	} else {
+		return receipt_complain(argv[*i], "a value is missing", NULL);
+	}
+	return 1;
+}
+
+int
+receipt_options(int argc, char **argv, const char *usage_text, const struct receipt_option *options, size_t len,
+		const char **args, size_t max, size_t *args_len)
+{
+	bool only_args = false;
+	size_t k;
+	int i, r;
+
+	*args_len = 0;
+	for (i = 1; i < argc; i++) {
+		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
+			if (*args_len == max)
+				return receipt_complain(argv[i], "one argument too many", NULL);
+			args[(*args_len)++] = argv[i];
+			continue;
+		}
+		only_args = strcmp(argv[i], "--") == 0;
+		if (only_args)
+			continue;
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(usage_text, stdout);
+			return 0;
+		}
+		for (k = 0, r = 0; k < len && r == 0; k++)
+			r = take(argc, argv, &i, &options[k]);
+		if (r == 2)
+			return 2;
+		if (r == 0)
+			return unknown(argv[i], options, len);
+	}
+	return -1;
+}
+
+int
+receipt_number(const char *option, const char *value, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *rest;
+	char problem[160];
+
+	if (options_number(value, max, out, &rest) && !*rest && *out >= min)
+		return 0;
+	snprintf(problem, sizeof(problem), "%.40s must be a whole number from %" PRIu64 " to %" PRIu64, option, min,
+		 max);
+	return receipt_complain(option, problem, NULL);
 }
 
 int

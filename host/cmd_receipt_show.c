@@ -2,14 +2,13 @@
  * cmd_receipt_show.c - `agenttwin-host receipt show`. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host/cmd.h"
 #include "host/receipt_read.h"
+#include "host/report_page.h"
 #include "host/report_show.h"
-#include "host/wrap.h"
 
 static const char usage[] = "usage: agenttwin-host receipt show [OPTION...] [FILE|FOLDER|RUNID|latest]\n"
 			    "Shows a receipt; default: latest, the newest in .agenttwin/receipts below the\n"
@@ -41,9 +40,9 @@ copy(struct receipt_doc *doc)
 static int
 show(const char *what, bool raw)
 {
-	const char *no = getenv("NO_COLOR");
 	char path[4200], why[RECEIPT_WHY_MAX];
 	struct receipt_doc doc;
+	struct page page;
 	int r;
 
 	if ((r = receipt_named(what, path, sizeof(path))))
@@ -51,38 +50,25 @@ show(const char *what, bool raw)
 	r = receipt_open(path, &doc, why);
 	if (r < 0)
 		return receipt_complain(path, why, r == -EPROTO ? "the file is not a receipt" : NULL);
-	if (raw)
-		r = copy(&doc);
-	else
-		r = report_show(stdout, &doc, wrap_width(STDOUT_FILENO, 100),
-				isatty(STDOUT_FILENO) == 1 && (!no || !*no));
+	page_init(&page, STDOUT_FILENO, stdout);
+	r = raw ? copy(&doc) : report_show(&page, &doc);
 	snprintf(why, sizeof(why), "%s", doc.why);
 	receipt_close(&doc);
+	if (r < 0)
+		return receipt_complain(path, why, NULL);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return receipt_complain("stdout", strerror(errno), NULL);
-	return r == 0 ? 0 : receipt_complain(path, why, NULL);
+		return receipt_complain("stdout", "it cannot be written", NULL);
+	return 0;
 }
 
 int
 receipt_cmd_show(int argc, char **argv)
 {
-	const char *what = NULL;
+	const char *what = "latest";
 	bool raw = false;
-	int i;
+	const struct receipt_option options[] = { { "--json", NULL, &raw } };
+	size_t n;
+	int r = receipt_options(argc, argv, usage, options, 1, &what, 1, &n);
 
-	for (i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (strcmp(argv[i], "--json") == 0)
-			raw = true;
-		else if (argv[i][0] == '-' && argv[i][1])
-			return receipt_complain(argv[i], "unknown option", "options are --json and --help");
-		else if (what)
-			return receipt_complain(argv[i], "more than one receipt", NULL);
-		else
-			what = argv[i];
-	}
-	return show(what ? what : "latest", raw);
+	return r >= 0 ? r : show(what, raw);
 }

@@ -30,8 +30,8 @@ struct side {
 	const cJSON *services, *other_services;
 };
 struct difference {
-	uint64_t n;    /* when: its number in the receipt that has it */
-	uint64_t a, b; /* offsets; 0: only the other receipt has it */
+	uint64_t n;               /* when: its number in the receipt that has it */
+	const struct seen *a, *b; /* borrowed; NULL: only the other receipt has it */
 };
 struct first {                   /* those that happened first, by n */
 	struct difference *list; /* owned */
@@ -158,7 +158,7 @@ read_side(struct side *s)
 
 /* Kept in the order of n; enough of them are kept. */
 static void
-offer(struct first *f, uint64_t n, uint64_t a, uint64_t b)
+offer(struct first *f, uint64_t n, const struct seen *a, const struct seen *b)
 {
 	size_t low = 0, high = f->len, mid;
 
@@ -198,11 +198,11 @@ pair(const struct side *a, const struct side *b, struct pairing *p)
 		else
 			order = memcmp(x->group, y->group, sizeof(x->group));
 		if (order < 0)
-			offer(&p->missing, x->n, s->at, 0);
+			offer(&p->missing, x->n, s, NULL);
 		else if (order > 0)
-			offer(&p->added, y->n, 0, t->at);
+			offer(&p->added, y->n, NULL, t);
 		else if (memcmp(s->content, t->content, sizeof(s->content)) != 0)
-			offer(&p->changed, y->n, s->at, t->at);
+			offer(&p->changed, y->n, s, t);
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -286,13 +286,14 @@ same_but_body(const cJSON *a, const cJSON *b)
 	return at(a, "/request/body/sha256") != NULL;
 }
 
-/* The operation that starts there; NULL: none is meant, or an error in c. */
+/* The operation, read once more; NULL: none is meant, or an error in c. */
 static cJSON *
-again(struct receipt_doc *doc, uint64_t offset, struct compare *c)
+again(const struct side *s, const struct seen *seen, struct compare *c)
 {
-	struct receipt_cursor cursor = { .at = offset };
+	struct receipt_cursor cursor = { .at = seen ? seen->at : 0, .index = seen ? (uint64_t)(seen - s->seen) : 0 };
+	struct receipt_doc *doc = s->doc;
 	cJSON *op = NULL;
-	int r = offset ? receipt_next(doc, &cursor, &op) : 0;
+	int r = seen ? receipt_next(doc, &cursor, &op) : 0;
 
 	if (r < 0 && !c->error) {
 		c->error = r;
@@ -304,7 +305,7 @@ again(struct receipt_doc *doc, uint64_t offset, struct compare *c)
 static void
 tell(struct side *a, struct side *b, const struct difference *d, struct compare *c)
 {
-	cJSON *x = again(a->doc, d->a, c), *y = again(b->doc, d->b, c);
+	cJSON *x = again(a, d->a, c), *y = again(b, d->b, c);
 	struct compare_item *item = x || y ? compare_add(c, COMPARE_OPERATIONS) : NULL;
 	char name[400];
 
@@ -319,6 +320,10 @@ tell(struct side *a, struct side *b, const struct difference *d, struct compare 
 		snprintf(item->text, sizeof(item->text), "%s, operation %" PRIu64 "%s", name, d->n,
 			 x ? " there, is missing" : ", is new");
 	}
+	if (item && x)
+		snprintf(item->before, sizeof(item->before), "/operations/%" PRIu64, (uint64_t)(d->a - a->seen));
+	if (item && y)
+		snprintf(item->now, sizeof(item->now), "/operations/%" PRIu64, (uint64_t)(d->b - b->seen));
 	cJSON_Delete(x);
 	cJSON_Delete(y);
 }
@@ -333,14 +338,14 @@ join(struct side *a, struct side *b, struct pairing *p, struct compare *c)
 
 	for (i = 0; i < p->missing.len && i < JOINED_MAX && !c->error; i++) {
 		d = &p->missing.list[i];
-		x = again(a->doc, d->a, c);
+		x = again(a, d->a, c);
 		for (k = 0; x && k < p->added.len && k < JOINED_MAX && !d->b; k++) {
 			e = &p->added.list[k];
-			y = e->b ? again(b->doc, e->b, c) : NULL;
+			y = e->b ? again(b, e->b, c) : NULL;
 			if (y && same_but_body(x, y)) {
 				d->b = e->b;
 				d->n = e->n;
-				e->b = 0; /* told with the other */
+				e->b = NULL; /* told with the other */
 			}
 			cJSON_Delete(y);
 		}
@@ -372,7 +377,7 @@ tell_all(struct side *a, struct side *b, struct pairing *p, struct compare *c)
 	for (i = 0; i < p->changed.len; i++)
 		all[n++] = p->changed.list[i];
 	for (i = 0; i < p->missing.len; i++) {
-		found -= p->missing.list[i].b != 0;
+		found -= p->missing.list[i].b != NULL;
 		all[n++] = p->missing.list[i];
 	}
 	for (i = 0; i < p->added.len; i++)

@@ -4,7 +4,6 @@
 
 #include <cJSON.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,84 +11,12 @@
 #include "host/json.h"
 #include "host/receipt_read.h"
 #include "host/report_line.h"
+#include "host/report_page.h"
 #include "host/report_pick.h"
-#include "host/wrap.h"
 
 #define ROWS_SHOWN 20
 #define CHANGES_SHOWN 30
 #define TAIL_SHOWN 1200u
-
-enum colour { PLAIN, GOOD, BAD, DOUBT, FAINT };
-
-struct page {
-	FILE *f;
-	unsigned width;
-	bool colour;
-};
-
-static const char *
-paint(const struct page *p, enum colour c)
-{
-	static const char *const codes[] = { "", "\033[1;32m", "\033[1;31m", "\033[1;33m", "\033[2m" };
-
-	return p->colour ? codes[c] : "";
-}
-
-static const char *
-unpaint(const struct page *p, enum colour c)
-{
-	return p->colour && c != PLAIN ? "\033[0m" : "";
-}
-
-/* A label of at most 12 columns, then escaped text wrapped beneath itself; without a label what is wrapped is set in. */
-static void
-wrapped(struct page *p, enum colour c, const char *label, const char *raw)
-{
-	char shown[4 * REPORT_LINE_MAX + 8];
-	const char *at = shown, *lead = label;
-	unsigned indent = p->width < 60 ? 4 : 14;
-	size_t n, end;
-
-	escape_text(raw, strlen(raw), shown, sizeof(shown));
-	if (indent == 4 && *label) {
-		fprintf(p->f, "%s%s%s\n", paint(p, c), label, unpaint(p, c));
-		lead = "";
-	}
-	do {
-		n = end = wrap_fitting(at, p->width - indent);
-		while (end > 0 && at[end - 1] == ' ')
-			end--;
-		fprintf(p->f, "%s%-*s%s%.*s\n", *lead ? paint(p, c) : "", (int)indent, lead, *lead ? unpaint(p, c) : "",
-			(int)end, at);
-		indent += at == shown && !*label ? 2 : 0;
-		lead = "";
-		at += n;
-		while (*at == ' ')
-			at++;
-	} while (*at);
-}
-
-static void __attribute__((format(printf, 4, 5)))
-field(struct page *p, enum colour c, const char *label, const char *format, ...)
-{
-	char raw[REPORT_LINE_MAX];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(raw, sizeof(raw), format, ap);
-	va_end(ap);
-	wrapped(p, c, label, raw);
-}
-
-/* n UINT64_MAX: without a number. */
-static void
-heading(struct page *p, const char *title, uint64_t n)
-{
-	fprintf(p->f, "\n%s", title);
-	if (n != UINT64_MAX)
-		fprintf(p->f, " (%" PRIu64 ")", n);
-	fprintf(p->f, "\n");
-}
 
 static const char *
 text(const cJSON *o, const char *name)
@@ -118,15 +45,17 @@ head(struct page *p, const cJSON *r)
 	json_get_u64(run, "seed", UINT64_MAX, &seed);
 	json_get_u64(run, "duration_ms", UINT64_MAX, &took);
 	escape_text(status, strlen(status), shown, sizeof(shown) - 24);
-	fprintf(p->f, "%s%.30s%s%s\n", paint(p, status_colour(status)), shown, unpaint(p, status_colour(status)),
+	fprintf(p->f, "%s%.30s%s%s\n", page_paint(p, status_colour(status)), shown,
+		page_unpaint(p, status_colour(status)),
 		strcmp(status, "passed") == 0 && strcmp(kind, "none") == 0 ? ", not sandboxed" : "");
-	wrapped(p, PLAIN, "why", report_clip(r, "why", why, 1500));
-	field(p, PLAIN, "world", "%s, seed %" PRIu64, report_clip(json_get(run, "world"), "name", name, 300), seed);
-	wrapped(p, PLAIN, "run", report_clip(run, "id", a, 60));
-	field(p, PLAIN, "when", "%s, %.2f s", report_clip(run, "started", a, 40), (double)took / 1000);
-	field(p, PLAIN, "runtime", "%s, node %s, kernel %s", report_clip(runtime, "backend", a, 60),
-	      report_clip(json_get(runtime, "node"), "version", b, 40), report_clip(runtime, "kernel", c, 100));
-	wrapped(p, PLAIN, "again", report_clip(run, "reproduce", again, 1500));
+	page_text(p, PLAIN, "why", report_clip(r, "why", why, 1500));
+	page_field(p, PLAIN, "world", "%s, seed %" PRIu64, report_clip(json_get(run, "world"), "name", name, 300),
+		   seed);
+	page_text(p, PLAIN, "run", report_clip(run, "id", a, 60));
+	page_field(p, PLAIN, "when", "%s, %.2f s", report_clip(run, "started", a, 40), (double)took / 1000);
+	page_field(p, PLAIN, "runtime", "%s, node %s, kernel %s", report_clip(runtime, "backend", a, 60),
+		   report_clip(json_get(runtime, "node"), "version", b, 40), report_clip(runtime, "kernel", c, 100));
+	page_text(p, PLAIN, "again", report_clip(run, "reproduce", again, 1500));
 }
 
 /* ---- the boundary ----------------------------------------------------------------------------------------------------------- */
@@ -138,8 +67,8 @@ failure(struct page *p, const char *label, const cJSON *f)
 
 	if (!cJSON_IsObject(f))
 		return;
-	field(p, BAD, label, "%s: %s, %s", report_clip(f, "step", step, 100), report_clip(f, "errno", err, 40),
-	      report_clip(f, "text", why, 800));
+	page_field(p, BAD, label, "%s: %s, %s", report_clip(f, "step", step, 100), report_clip(f, "errno", err, 40),
+		   report_clip(f, "text", why, 800));
 }
 
 static void
@@ -152,27 +81,28 @@ boundary(struct page *p, const cJSON *b)
 	int n = 0;
 
 	if (strcmp(text(b, "kind"), "none") == 0) {
-		field(p, DOUBT, "boundary", "none: the workflow ran directly on the machine");
+		page_field(p, DOUBT, "boundary", "none: the workflow ran directly on the machine");
 		return;
 	}
-	field(p, opening && closing ? PLAIN : BAD, "boundary", "%s before, %s after; %d locks, %d probes; policy %s",
-	      opening ? "proved" : "NOT proved", closing ? "proved" : "NOT proved",
-	      cJSON_GetArraySize(json_get(b, "locks")), cJSON_GetArraySize(json_get(b, "probes")),
-	      report_clip(json_get(b, "policy"), "sha256", policy, 19));
+	page_field(p, opening && closing ? PLAIN : BAD, "boundary",
+		   "%s before, %s after; %d locks, %d probes; policy %s", opening ? "proved" : "NOT proved",
+		   closing ? "proved" : "NOT proved", cJSON_GetArraySize(json_get(b, "locks")),
+		   cJSON_GetArraySize(json_get(b, "probes")), report_clip(json_get(b, "policy"), "sha256", policy, 19));
 	failure(p, "opening", json_get(json_get(b, "opening"), "failure"));
 	failure(p, "closing", json_get(json_get(b, "closing"), "failure"));
 	if (cJSON_GetArraySize(denied) == 0)
-		field(p, PLAIN, "denied", cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
+		page_field(p, PLAIN, "denied",
+			   cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
 	cJSON_ArrayForEach(row, denied)
 	{
 		if (n++ == ROWS_SHOWN)
 			break;
 		report_denied(row, line);
-		wrapped(p, BAD, "denied", line);
+		page_text(p, BAD, "denied", line);
 	}
 	if (n > ROWS_SHOWN)
-		field(p, PLAIN, "", "... and %d more destinations in the receipt",
-		      cJSON_GetArraySize(denied) - ROWS_SHOWN);
+		page_field(p, PLAIN, "", "... and %d more destinations in the receipt",
+			   cJSON_GetArraySize(denied) - ROWS_SHOWN);
 }
 
 static void
@@ -189,13 +119,15 @@ refused(struct page *p, const cJSON *b)
 			break;
 		count = 0;
 		json_get_u64(row, "count", UINT64_MAX, &count);
-		field(p, BAD, "refused", "asked for %s (%s), %" PRIu64 " time%s", report_clip(row, "name", name, 1100),
-		      report_clip(row, "type", type, 30), count, count == 1 ? "" : "s");
+		page_field(p, BAD, "refused", "asked for %s (%s), %" PRIu64 " time%s",
+			   report_clip(row, "name", name, 1100), report_clip(row, "type", type, 30), count,
+			   count == 1 ? "" : "s");
 	}
 	if (shown > ROWS_SHOWN)
-		field(p, PLAIN, "", "... and %d more names in the receipt", cJSON_GetArraySize(names) - ROWS_SHOWN);
+		page_field(p, PLAIN, "", "... and %d more names in the receipt",
+			   cJSON_GetArraySize(names) - ROWS_SHOWN);
 	if (json_get_u64(json_get(b, "refused"), "unlisted", UINT64_MAX, &unlisted) && unlisted)
-		field(p, PLAIN, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
+		page_field(p, PLAIN, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
 }
 
 /* ---- checks, outcome, faults ------------------------------------------------------------------------------------------------ */
@@ -213,12 +145,12 @@ rests(struct page *p, const cJSON *check, const struct pick *pick, unsigned k)
 		if (!(pick->list[i].checks >> k & 1))
 			continue;
 		if (shown++ == 0 && pick->derived[k])
-			field(p, PLAIN, "", "changed by");
+			page_field(p, PLAIN, "", "changed by");
 		report_line(pick->list[i].op, pick->list[i].index, true, line);
-		wrapped(p, PLAIN, "", line);
+		page_text(p, PLAIN, "", line);
 	}
 	if (k < PICK_CHECKS_MAX && pick->of_check[k] > shown)
-		field(p, PLAIN, "", "... and %" PRIu64 " more operations", pick->of_check[k] - shown);
+		page_field(p, PLAIN, "", "... and %" PRIu64 " more operations", pick->of_check[k] - shown);
 	if (shown)
 		return;
 	cJSON_ArrayForEach(rest, json_get(check, "rests_on"))
@@ -228,7 +160,7 @@ rests(struct page *p, const cJSON *check, const struct pick *pick, unsigned k)
 					      report_cut(rest->valuestring, pointer, 160));
 	}
 	if (n)
-		field(p, PLAIN, "", "see %.*s", (int)(sizeof(see) - 16), see);
+		page_field(p, PLAIN, "", "see %.*s", (int)(sizeof(see) - 16), see);
 }
 
 static void
@@ -237,12 +169,12 @@ not_held(struct page *p, const cJSON *c, const struct pick *pick, unsigned k)
 	bool evidence = strcmp(text(c, "role"), "evidence") == 0;
 	char id[104], because[604], value[1204];
 
-	field(p, evidence ? PLAIN : BAD, evidence ? "  not held" : "  NOT HELD", "%s%s%s%s",
-	      report_clip(c, "id", id, 100), json_get_text(c, "because") ? ": " : "",
-	      json_get_text(c, "because") ? report_clip(c, "because", because, 600) : "",
-	      evidence ? " (evidence)" : "");
-	field(p, PLAIN, "", "expected  %s", report_clip(c, "expected", value, 1200));
-	field(p, PLAIN, "", "actual    %s", report_clip(c, "actual", value, 1200));
+	page_field(p, evidence ? PLAIN : BAD, evidence ? "  not held" : "  NOT HELD", "%s%s%s%s",
+		   report_clip(c, "id", id, 100), json_get_text(c, "because") ? ": " : "",
+		   json_get_text(c, "because") ? report_clip(c, "because", because, 600) : "",
+		   evidence ? " (evidence)" : "");
+	page_field(p, PLAIN, "", "expected  %s", report_clip(c, "expected", value, 1200));
+	page_field(p, PLAIN, "", "actual    %s", report_clip(c, "actual", value, 1200));
 	rests(p, c, pick, k);
 }
 
@@ -254,7 +186,7 @@ checks(struct page *p, const cJSON *list, const struct pick *pick)
 	const cJSON *c;
 	unsigned k = 0;
 
-	heading(p, "checks", UINT64_MAX);
+	page_heading(p, "checks", UINT64_MAX);
 	cJSON_ArrayForEach(c, list)
 	{
 		if (check_failed(c))
@@ -265,11 +197,11 @@ checks(struct page *p, const cJSON *list, const struct pick *pick)
 		if (check_failed(c))
 			continue;
 		if (json_get_true(c, "held"))
-			field(p, GOOD, "  held", "%s: %s", report_clip(c, "id", id, 100),
-			      report_clip(c, "expected", value, 600));
+			page_field(p, GOOD, "  held", "%s: %s", report_clip(c, "id", id, 100),
+				   report_clip(c, "expected", value, 600));
 		else
-			field(p, DOUBT, "  not judged", "%s: %s", report_clip(c, "id", id, 100),
-			      report_clip(c, "actual", value, 600));
+			page_field(p, DOUBT, "  not judged", "%s: %s", report_clip(c, "id", id, 100),
+				   report_clip(c, "actual", value, 600));
 	}
 }
 
@@ -283,17 +215,17 @@ outcome(struct page *p, const cJSON *o)
 	failure(p, "failure", json_get(o, "failure"));
 	if (!declared || cJSON_IsNull(declared))
 		return;
-	heading(p, "outcome", UINT64_MAX);
+	page_heading(p, "outcome", UINT64_MAX);
 	if (cJSON_IsString(matched))
-		field(p, GOOD, "  matched", "%s", report_cut(matched->valuestring, id, 100));
+		page_field(p, GOOD, "  matched", "%s", report_cut(matched->valuestring, id, 100));
 	else if (!matched || cJSON_IsNull(matched))
-		field(p, BAD, "  NONE", "of %d outcomes matched", cJSON_GetArraySize(declared));
+		page_field(p, BAD, "  NONE", "of %d outcomes matched", cJSON_GetArraySize(declared));
 	else
-		field(p, DOUBT, "  matched", "%s", report_value(matched, value, 600));
+		page_field(p, DOUBT, "  matched", "%s", report_value(matched, value, 600));
 	if (cJSON_IsString(nearest))
-		field(p, PLAIN, "  nearest", "%s", report_cut(nearest->valuestring, id, 100));
+		page_field(p, PLAIN, "  nearest", "%s", report_cut(nearest->valuestring, id, 100));
 	else if (nearest && !cJSON_IsNull(nearest))
-		field(p, PLAIN, "  nearest", "%s", report_value(nearest, value, 600));
+		page_field(p, PLAIN, "  nearest", "%s", report_value(nearest, value, 600));
 }
 
 static void
@@ -307,7 +239,7 @@ faults(struct page *p, const cJSON *list)
 
 	if (cJSON_GetArraySize(list) == 0)
 		return;
-	heading(p, "faults", UINT64_MAX);
+	page_heading(p, "faults", UINT64_MAX);
 	cJSON_ArrayForEach(f, list)
 	{
 		bool fired = json_get_true(f, "fired");
@@ -325,11 +257,12 @@ faults(struct page *p, const cJSON *list)
 		report_clip(f, "id", id, 100);
 		report_clip(f, "class", class, 60);
 		if (fired)
-			field(p, GOOD, "  fired", "%s (%s), %" PRIu64 " time%s%s%s", id, class, count,
-			      count == 1 ? "" : "s", ops, shown > 8 ? ", ..." : "");
+			page_field(p, GOOD, "  fired", "%s (%s), %" PRIu64 " time%s%s%s", id, class, count,
+				   count == 1 ? "" : "s", ops, shown > 8 ? ", ..." : "");
 		else
-			field(p, cJSON_IsFalse(json_get(json_get(f, "declared"), "must_fire")) ? PLAIN : BAD,
-			      "  not fired", "%s (%s)%s", id, class, json_get_true(f, "armed") ? "" : ", not armed");
+			page_field(p, cJSON_IsFalse(json_get(json_get(f, "declared"), "must_fire")) ? PLAIN : BAD,
+				   "  not fired", "%s (%s)%s", id, class,
+				   json_get_true(f, "armed") ? "" : ", not armed");
 	}
 }
 
@@ -361,7 +294,7 @@ kinds(struct page *p, const struct pick *k)
 			n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%" PRIu64 " %s", n ? ", " : "", of[i].n,
 					      of[i].n == 1 ? of[i].one : of[i].more);
 	if (n)
-		wrapped(p, PLAIN, "", line);
+		page_text(p, PLAIN, "", line);
 }
 
 static void
@@ -371,28 +304,28 @@ operations(struct page *p, const struct pick *k, uint64_t all)
 	char line[REPORT_LINE_MAX];
 	size_t i;
 
-	heading(p, "operations", all);
+	page_heading(p, "operations", all);
 	kinds(p, k);
 	for (i = 0; i < k->len; i++) {
 		if (k->list[i].index >= PICK_FIRST)
 			continue;
 		report_line(k->list[i].op, k->list[i].index, false, line);
-		wrapped(p, k->list[i].odd ? DOUBT : PLAIN, "", line);
+		page_text(p, k->list[i].odd ? DOUBT : PLAIN, "", line);
 		odd_first += k->list[i].odd;
 		first++;
 	}
 	if (all > first)
-		field(p, PLAIN, "", "... and %" PRIu64 " more in the receipt%s", all - first,
-		      k->odd > odd_first ? "; of those, with a fault or an end in doubt:" : "");
+		page_field(p, PLAIN, "", "... and %" PRIu64 " more in the receipt%s", all - first,
+			   k->odd > odd_first ? "; of those, with a fault or an end in doubt:" : "");
 	for (i = 0; i < k->len && odd < PICK_ODD; i++) {
 		if (k->list[i].index < PICK_FIRST || !k->list[i].odd)
 			continue;
 		report_line(k->list[i].op, k->list[i].index, false, line);
-		wrapped(p, DOUBT, "", line);
+		page_text(p, DOUBT, "", line);
 		odd++;
 	}
 	if (all > first && k->odd > odd_first + odd)
-		field(p, PLAIN, "", "... and %" PRIu64 " more of those", k->odd - odd_first - odd);
+		page_field(p, PLAIN, "", "... and %" PRIu64 " more of those", k->odd - odd_first - odd);
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------------------- */
@@ -407,17 +340,17 @@ changes(struct page *p, const cJSON *state)
 
 	json_get_u64(state, "diff_left_out", UINT64_MAX, &left_out);
 	if (all)
-		heading(p, "state that changed", UINT64_MAX);
+		page_heading(p, "state that changed", UINT64_MAX);
 	cJSON_ArrayForEach(change, diff)
 	{
 		if (n++ == CHANGES_SHOWN)
 			break;
 		report_change(change, line);
-		wrapped(p, PLAIN, "", line);
+		page_text(p, PLAIN, "", line);
 	}
 	if (n > CHANGES_SHOWN || left_out)
-		field(p, PLAIN, "", "... and %" PRIu64 " more changes",
-		      (uint64_t)(all > CHANGES_SHOWN ? all - CHANGES_SHOWN : 0) + left_out);
+		page_field(p, PLAIN, "", "... and %" PRIu64 " more changes",
+			   (uint64_t)(all > CHANGES_SHOWN ? all - CHANGES_SHOWN : 0) + left_out);
 }
 
 static void
@@ -438,7 +371,7 @@ output(struct page *p, const cJSON *stream, const char *name)
 		line++;
 	for (; *line; line = *end ? end + 1 : end) {
 		end = line + strcspn(line, "\n");
-		field(p, PLAIN, "", "%.*s", (int)(end - line), line);
+		page_field(p, PLAIN, "", "%.*s", (int)(end - line), line);
 	}
 }
 
@@ -457,13 +390,13 @@ integrity(struct page *p, const cJSON *r)
 		kept = lost = 0;
 		json_get_u64(row, "kept", UINT64_MAX, &kept);
 		json_get_u64(row, "lost", UINT64_MAX, &lost);
-		field(p, BAD, "TRUNCATED", "%s: %" PRIu64 " kept, %" PRIu64 " lost", report_clip(row, "what", what, 60),
-		      kept, lost);
+		page_field(p, BAD, "TRUNCATED", "%s: %" PRIu64 " kept, %" PRIu64 " lost",
+			   report_clip(row, "what", what, 60), kept, lost);
 	}
 	if (!json_get_true(json_get(i, "frames"), "agreed"))
-		field(p, BAD, "record", "NOT whole: host and sandbox do not agree on what was sent");
+		page_field(p, BAD, "record", "NOT whole: host and sandbox do not agree on what was sent");
 	report_signature(r, line);
-	wrapped(p, PLAIN, "signature", line);
+	page_text(p, PLAIN, "signature", line);
 }
 
 static void
@@ -475,43 +408,43 @@ rest(struct page *p, const cJSON *r)
 
 	fprintf(p->f, "\n");
 	report_exit(json_get(r, "outcome"), line);
-	wrapped(p, PLAIN, "exit", line);
+	page_text(p, PLAIN, "exit", line);
 	if (json_get_u64(reached, "oom_kills", UINT64_MAX, &n) && n)
-		field(p, BAD, "limits", "%" PRIu64 " process%s killed because memory ended", n, n == 1 ? "" : "es");
+		page_field(p, BAD, "limits", "%" PRIu64 " process%s killed because memory ended", n,
+			   n == 1 ? "" : "es");
 	if (json_get_u64(reached, "pids_refused", UINT64_MAX, &n) && n)
-		field(p, BAD, "limits", "%" PRIu64 " process%s refused", n, n == 1 ? "" : "es");
+		page_field(p, BAD, "limits", "%" PRIu64 " process%s refused", n, n == 1 ? "" : "es");
 	if (json_get_true(cleanup, "confirmed"))
-		wrapped(p, PLAIN, "cleanup", "confirmed");
+		page_text(p, PLAIN, "cleanup", "confirmed");
 	else
-		field(p, BAD, "cleanup", "NOT confirmed: %s", report_clip(cleanup, "reason", text_of, 300));
+		page_field(p, BAD, "cleanup", "NOT confirmed: %s", report_clip(cleanup, "reason", text_of, 300));
 	integrity(p, r);
-	heading(p, "what this receipt does not prove", UINT64_MAX);
+	page_heading(p, "what this receipt does not prove", UINT64_MAX);
 	cJSON_ArrayForEach(v, json_get(r, "limits"))
 	{
-		field(p, PLAIN, "", "- %s", cJSON_IsString(v) ? report_cut(v->valuestring, text_of, 700) : "-");
+		page_field(p, PLAIN, "", "- %s", cJSON_IsString(v) ? report_cut(v->valuestring, text_of, 700) : "-");
 	}
 }
 
 int
-report_show(FILE *f, struct receipt_doc *doc, unsigned width, bool colour)
+report_show(struct page *p, struct receipt_doc *doc)
 {
-	struct page p = { .f = f, .width = width < 40 ? 40 : width, .colour = colour };
 	const cJSON *r = doc->rest, *o = json_get(r, "outcome");
 	struct pick pick;
 	int rc = pick_operations(doc, &pick);
 
 	if (rc == 0) {
-		head(&p, r);
-		boundary(&p, json_get(r, "boundary"));
-		refused(&p, json_get(r, "boundary"));
-		outcome(&p, o);
-		checks(&p, json_get(r, "checks"), &pick);
-		faults(&p, json_get(r, "faults"));
-		operations(&p, &pick, doc->operations);
-		changes(&p, json_get(r, "state"));
-		output(&p, json_get(o, "stdout"), "stdout");
-		output(&p, json_get(o, "stderr"), "stderr");
-		rest(&p, r);
+		head(p, r);
+		boundary(p, json_get(r, "boundary"));
+		refused(p, json_get(r, "boundary"));
+		outcome(p, o);
+		checks(p, json_get(r, "checks"), &pick);
+		faults(p, json_get(r, "faults"));
+		operations(p, &pick, doc->operations);
+		changes(p, json_get(r, "state"));
+		output(p, json_get(o, "stdout"), "stdout");
+		output(p, json_get(o, "stderr"), "stderr");
+		rest(p, r);
 	}
 	pick_wipe(&pick);
 	return rc;

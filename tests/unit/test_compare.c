@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * test_compare.c - the first difference of two receipts, in words; receipts that are none. */
 #include <cJSON.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +118,76 @@ test_operations(void)
 	     "pay: POST /rows (make), operation 0: the request's body: \"b1\", now \"b3\"");
 }
 
+/* All differences of base and what the other text makes of it. */
+static int
+all(const char *from, const char *to, struct compare *c)
+{
+	char *before = receipt_text(base), *now = changed(from, to), why[RECEIPT_WHY_MAX];
+	struct receipt_doc a, b;
+	int r;
+
+	if (receipt_open_text(before, strlen(before), &a, why) < 0 || receipt_open_text(now, strlen(now), &b, why) < 0)
+		abort();
+	r = compare_all(&a, &b, c);
+	receipt_close(&a);
+	receipt_close(&b);
+	free(before);
+	free(now);
+	return r;
+}
+
+static void
+test_all(void)
+{
+	struct compare c = { .limit = 2 };
+
+	is_int(all("x", "x", &c), 0, "nothing is different");
+	is_int((long long)c.len, 0, "so nothing is told");
+	compare_wipe(&c);
+
+	c.limit = 2;
+	is_int(all(OPS,
+		   OP(0, "null", "b7", 201, D1) "," OP(1, "null", "b2", 409, D2) "," OP(
+			   2, "null", "b2", 201, D2) "," OP(3, "null", "b2", 201, D2) "," NAME(4, "x.org"),
+		   &c),
+	       0, "several operations");
+	is_int((long long)c.found[COMPARE_OPERATIONS], 4, "all are counted");
+	is_int((long long)c.len, 2, "as many as wanted are kept");
+	is_str(c.items[0].text, "pay: POST /rows (make), operation 0: the request's body: \"b1\", now \"b7\"",
+	       "the first, one missing and one new made one");
+	is_str(c.items[0].before, "/operations/0", "where it was");
+	is_str(c.items[1].text, "pay: POST /rows (make), operation 1: the reply's status: 201, now 409", "the second");
+	is_str(c.items[1].now, "/operations/1", "where it is");
+	compare_wipe(&c);
+
+	c.limit = 9;
+	is_int(all("{\"id\":\"a\",\"x\":1},", "{\"id\":\"0\",\"x\":9},{\"id\":\"a\",\"x\":1,\"y\":{\"z\":[1]}},", &c),
+	       0, "rows");
+	is_int((long long)c.len, 2, "a row put before others does not change them");
+	is_str(c.items[0].text, "the final state of pay, rows, row \"0\": none, now {\"id\":\"0\",\"x\":9}",
+	       "a new row");
+	is_str(c.items[1].text, "the final state of pay, rows, row \"a\", y: none, now {\"z\":[1]}", "a new field");
+	compare_wipe(&c);
+}
+
+static void
+test_broken(void)
+{
+	struct compare c = { .limit = 1 };
+	char *before = receipt_text(base), *now = changed(OPS, "{},[]"), why[RECEIPT_WHY_MAX], text[COMPARE_TEXT_MAX];
+	struct receipt_doc a, b;
+
+	if (receipt_open_text(before, strlen(before), &a, why) < 0 || receipt_open_text(now, strlen(now), &b, why) < 0)
+		abort();
+	ok(compare_all(&a, &b, &c) == -EPROTO && c.why && strstr(c.why, "/operations/1"), "an operation that is none");
+	compare_wipe(&c);
+	ok(compare_receipts(&a, &b, text) < 0 && strstr(text, "/operations/1"), "is no equality");
+	receipt_close(&a);
+	receipt_close(&b);
+	free(before);
+	free(now);
+}
+
 static void
 test_files(void)
 {
@@ -197,6 +268,8 @@ main(void)
 	test_parts();
 	test_operations();
 	test_files();
+	test_all();
+	test_broken();
 	test_load();
 	test_worse();
 	return tap_done();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "host/report_page.h"
 #include "host/report_show.h"
 #include "tests/lib/receipt_text.h"
 #include "tests/lib/tap.h"
@@ -18,7 +19,9 @@ render(const char *members, unsigned width, bool colour, int *r)
 
 	*r = receipt_open_text(text, strlen(text), &doc, why);
 	if (*r == 0) {
-		*r = report_show(f, &doc, width, colour);
+		struct page page = { .f = f, .width = width, .colour = colour };
+
+		*r = report_show(&page, &doc);
 		receipt_close(&doc);
 	}
 	fclose(f);
