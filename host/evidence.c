@@ -416,8 +416,50 @@ take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
 	return 0;
 }
 
+struct copy {
+	char *text;
+	size_t len, size;
+};
+
+static int
+to_copy(void *arg, const void *data, size_t len)
+{
+	struct copy *c = arg;
+	size_t size = c->size;
+	char *p;
+
+	while (size - c->len < len)
+		size = size ? 2 * size : 4096;
+	if (size != c->size) {
+		if (!(p = realloc(c->text, size)))
+			return -ENOMEM;
+		c->text = p;
+		c->size = size;
+	}
+	memcpy(c->text + c->len, data, len);
+	c->len += len;
+	return 0;
+}
+
+static int add_op(struct evidence *e, const uint8_t *body, size_t len);
+
+/* An operation is judged, and goes into the fingerprint, as it stands in the receipt: with credentials named. */
 static int
 take_op(struct evidence *e, const uint8_t *body, size_t len)
+{
+	struct copy c = { 0 };
+	int r;
+
+	if (!e->spool->redact)
+		return add_op(e, body, len);
+	r = redact_json(e->spool->redact, (const char *)body, len, to_copy, &c);
+	r = r < 0 ? bad(e, "no memory for an operation") : add_op(e, (const uint8_t *)c.text, c.len);
+	free(c.text);
+	return r;
+}
+
+static int
+add_op(struct evidence *e, const uint8_t *body, size_t len)
 {
 	struct evidence_op *o;
 	size_t service, size;

@@ -389,8 +389,8 @@ limits_part(struct emit *e, const struct receipt *r)
 	emit_text(e, NULL, "One run is one schedule of events: another seed, machine or timing may end otherwise.");
 	emit_text(
 		e, NULL,
-		"Secrets are found as they are, in base64, URL- and JSON-escaped; a value that the workflow changed in another "
-		"way is not recognised and not removed.");
+		"Secrets are found as they are, in hexadecimal, base64, base32 and UTF-16, and escaped for JSON, JavaScript, URLs and "
+		"HTML; a value that the workflow changed in another way is not recognised and not removed.");
 	emit_text(
 		e, NULL,
 		"The chain of frames was compared with the guest's when the run ended and cannot be recomputed from this document.");

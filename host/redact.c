@@ -9,21 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_MIN 4u /* bytes; shorter base64 fragments would hit innocent text */
-#define PATTERNS_MAX 8192u
-#define FORM_MAX 8192u /* bytes of one escaped form */
+#include "host/redact_forms.h"
+
+#define PATTERNS_MAX 65536u
 
 struct pattern {
-	uint8_t *bytes;
+	struct pattern *next;  /* one that begins alike and is not longer */
+	struct pattern *other; /* any */
 	size_t len;
 	char name[64];
+	uint8_t bytes[];
 };
 struct redact {
-	struct pattern *patterns; /* longest first, so that the first hit is the longest */
-	size_t len, size, longest;
+	struct pattern *all; /* owned, by their member other */
+	size_t len, longest;
 	size_t window;        /* bytes of the shortest pattern, at most 255 */
 	uint8_t shift[65536]; /* by the last two bytes of the window: how many positions no pattern can start at */
-	uint8_t first[8192];  /* bit per value of the first two bytes (one-byte patterns set all 256) */
+	struct pattern *head[65536]; /* by their first two bytes, longest first, so that the first hit is the longest */
+	struct pattern *single[256]; /* those of one byte */
 };
 
 struct redact *
@@ -35,228 +38,90 @@ redact_new(void)
 void
 redact_free(struct redact *r)
 {
-	size_t i;
+	struct pattern *p;
 
 	if (!r)
 		return;
-	explicit_bzero(r->shift, sizeof(r->shift)); /* tells pairs of bytes of the values */
-	explicit_bzero(r->first, sizeof(r->first));
-	for (i = 0; i < r->len; i++) {
-		explicit_bzero(r->patterns[i].bytes, r->patterns[i].len);
-		free(r->patterns[i].bytes);
+	while ((p = r->all)) {
+		r->all = p->other;
+		explicit_bzero(p->bytes, p->len);
+		free(p);
 	}
-	free(r->patterns);
+	explicit_bzero(r, sizeof(*r)); /* the tables tell pairs of bytes of the values */
 	free(r);
 }
 
+/* Where none of the last two bytes of the window has been seen yet it moves as far as it is wide. */
 static void
-mark(struct redact *r, unsigned a, unsigned b)
+window_add(struct redact *r, const struct pattern *p)
 {
-	r->first[(a << 5) | (b >> 3)] |= (uint8_t)(1u << (b & 7));
+	size_t j, at;
+
+	for (j = 1; j < r->window; j++) {
+		at = (size_t)p->bytes[j - 1] << 8 | p->bytes[j];
+		if (r->shift[at] > r->window - 1 - j)
+			r->shift[at] = (uint8_t)(r->window - 1 - j);
+	}
 }
 
-static int
-pattern_add(struct redact *r, const char *name, const uint8_t *bytes, size_t len)
+/* With a pattern shorter than all before, everything is counted anew. */
+static void
+window_fit(struct redact *r, const struct pattern *p)
 {
-	struct pattern *p;
-	size_t i, at;
-	unsigned b;
+	size_t width = p->len < 255 ? p->len : 255;
 
-	for (i = 0; i < r->len; i++)
-		if (r->patterns[i].len == len && memcmp(r->patterns[i].bytes, bytes, len) == 0)
+	if (r->len > 1 && width >= r->window) {
+		window_add(r, p);
+		return;
+	}
+	r->window = width;
+	if (width < 2)
+		return;
+	memset(r->shift, (int)(width - 1), sizeof(r->shift));
+	for (p = r->all; p; p = p->other)
+		window_add(r, p);
+}
+
+struct adding {
+	struct redact *r;
+	const char *name;
+};
+
+static int
+add_form(void *arg, const uint8_t *form, size_t len)
+{
+	const struct adding *a = arg;
+	struct redact *r = a->r;
+	struct pattern *p, **at = len == 1 ? &r->single[form[0]] : &r->head[(size_t)form[0] << 8 | form[1]];
+
+	for (; *at && (*at)->len >= len; at = &(*at)->next)
+		if ((*at)->len == len && memcmp((*at)->bytes, form, len) == 0)
 			return 0;
-	if (r->len == PATTERNS_MAX)
+	if (r->len == PATTERNS_MAX || !(p = malloc(sizeof(*p) + len)))
 		return -ENOMEM;
-	if (r->len == r->size) {
-		size_t size = r->size ? 2 * r->size : 64;
-
-		p = reallocarray(r->patterns, size, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		r->patterns = p;
-		r->size = size;
-	}
-	for (at = 0; at < r->len && r->patterns[at].len >= len; at++)
-		;
-	memmove(r->patterns + at + 1, r->patterns + at, (r->len - at) * sizeof(*p));
-	p = &r->patterns[at];
-	p->bytes = malloc(len);
-	if (!p->bytes) {
-		memmove(r->patterns + at, r->patterns + at + 1, (r->len - at) * sizeof(*p));
-		return -ENOMEM;
-	}
-	memcpy(p->bytes, bytes, len);
+	memcpy(p->bytes, form, len);
 	p->len = len;
-	snprintf(p->name, sizeof(p->name), "%s", name);
+	snprintf(p->name, sizeof(p->name), "%s", a->name);
+	p->next = *at;
+	*at = p;
+	p->other = r->all;
+	r->all = p;
 	r->len++;
 	if (len > r->longest)
 		r->longest = len;
-	if (len > 1)
-		mark(r, bytes[0], bytes[1]);
-	else
-		for (b = 0; b < 256; b++)
-			mark(r, bytes[0], b);
+	window_fit(r, p);
 	return 0;
-}
-
-enum form { FORM_URL_UPPER, FORM_URL_LOWER, FORM_URL_PLUS, FORM_JSON, FORM_JSON_SLASH, FORM_JSON_TWICE, FORM_COUNT };
-
-static size_t
-url_byte(enum form form, uint8_t c, char *out)
-{
-	const char *digits = form == FORM_URL_LOWER ? "0123456789abcdef" : "0123456789ABCDEF";
-
-	if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c && strchr("-_.~", c))) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (form == FORM_URL_PLUS && c == ' ') {
-		out[0] = '+';
-		return 1;
-	}
-	out[0] = '%';
-	out[1] = digits[c >> 4];
-	out[2] = digits[c & 15];
-	return 3;
-}
-
-static size_t
-json_byte(bool slash, uint8_t c, char *out)
-{
-	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
-	const char *at = c ? strchr(from, c) : NULL;
-
-	if (at || (slash && c == '/')) {
-		out[0] = '\\';
-		out[1] = at ? to[at - from] : '/';
-		return 2;
-	}
-	if (c < 0x20)
-		return (size_t)sprintf(out, "\\u%04x", c);
-	out[0] = (char)c;
-	return 1;
-}
-
-/* Bytes of the form in out, or 0 when it does not fit: then it cannot occur in what we write, which is shorter. */
-static size_t
-form_make(enum form form, const uint8_t *in, size_t len, uint8_t *out)
-{
-	char piece[8];
-	size_t i, j, k, part, n = 0;
-
-	for (i = 0; i < len; i++) {
-		if (form <= FORM_URL_PLUS)
-			part = url_byte(form, in[i], piece);
-		else
-			part = json_byte(form == FORM_JSON_SLASH, in[i], piece);
-		if (n + 2 * part > FORM_MAX)
-			return 0;
-		for (j = 0; j < part; j++) {
-			char twice[8];
-
-			k = 1;
-			twice[0] = piece[j];
-			if (form == FORM_JSON_TWICE)
-				k = json_byte(false, (uint8_t)piece[j], twice);
-			memcpy(out + n, twice, k);
-			n += k;
-		}
-	}
-	return n;
-}
-
-static int
-forms_add(struct redact *r, const char *name, const uint8_t *bytes, size_t len)
-{
-	uint8_t *form;
-	size_t n;
-	int f, rc;
-
-	form = malloc(FORM_MAX + 8);
-	if (!form)
-		return -ENOMEM;
-	rc = pattern_add(r, name, bytes, len);
-	for (f = 0; rc == 0 && f < FORM_COUNT; f++) {
-		n = form_make((enum form)f, bytes, len, form);
-		if (n)
-			rc = pattern_add(r, name, form, n);
-	}
-	explicit_bzero(form, FORM_MAX);
-	free(form);
-	return rc;
-}
-
-/* The base64 characters that depend on the value alone when `before` bytes of others stand before it. */
-static size_t
-base64_inner(const uint8_t *value, size_t len, unsigned before, bool url, uint8_t *out)
-{
-	static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t bits = (before + len) * 8, first = (before * 8 + 5) / 6, i, n = 0;
-
-	for (i = first; (i + 1) * 6 <= bits; i++) {
-		unsigned v = 0, b;
-
-		for (b = 0; b < 6; b++) {
-			size_t bit = i * 6 + b - before * 8;
-
-			v = (v << 1) | (((unsigned)value[bit / 8] >> (7 - bit % 8)) & 1u);
-		}
-		out[n] = (uint8_t)standard[v];
-		if (url && v >= 62)
-			out[n] = v == 62 ? '-' : '_';
-		n++;
-	}
-	return n;
-}
-
-/* Anew after each value: the shortest pattern may have become shorter. */
-static void
-window_make(struct redact *r)
-{
-	size_t i, j, at;
-
-	r->window = r->patterns[r->len - 1].len;
-	if (r->window > 255)
-		r->window = 255;
-	if (r->window < 2)
-		return;
-	memset(r->shift, (int)(r->window - 1), sizeof(r->shift));
-	for (i = 0; i < r->len; i++)
-		for (j = 1; j < r->window; j++) {
-			const uint8_t *p = r->patterns[i].bytes;
-
-			at = (size_t)p[j - 1] << 8 | p[j];
-			if (r->shift[at] > r->window - 1 - j)
-				r->shift[at] = (uint8_t)(r->window - 1 - j);
-		}
 }
 
 int
 redact_add(struct redact *r, const char *name, const char *value, size_t len)
 {
-	uint8_t *b64;
-	unsigned before;
-	size_t n;
-	int rc, url;
+	struct adding a = { r, name };
 
-	if (len == 0)
-		return 0;
-	b64 = malloc(len * 4 / 3 + 8);
-	if (!b64)
-		return -ENOMEM;
-	rc = forms_add(r, name, (const uint8_t *)value, len);
-	for (url = 0; url < 2; url++)
-		for (before = 0; rc == 0 && before < 3; before++) {
-			n = base64_inner((const uint8_t *)value, len, before, url, b64);
-			if (n >= PATTERN_MIN)
-				rc = forms_add(r, name, b64, n);
-		}
-	explicit_bzero(b64, len * 4 / 3 + 8);
-	free(b64);
-	if (r->len)
-		window_make(r);
-	return rc;
+	return len ? redact_forms((const uint8_t *)value, len, add_form, &a) : 0;
 }
+
+/* ---- the stream ----------------------------------------------------------------------------------------------------------- */
 
 int
 redact_stream_init(struct redact_stream *s, const struct redact *r, redact_sink *sink, void *arg)
@@ -275,15 +140,12 @@ redact_stream_init(struct redact_stream *s, const struct redact *r, redact_sink 
 static const struct pattern *
 pattern_at(const struct redact *r, const uint8_t *at, size_t left)
 {
-	size_t i;
+	const struct pattern *p;
 
-	if (left == 0 || (left > 1 && !(r->first[(at[0] << 5) | (at[1] >> 3)] & (1u << (at[1] & 7)))))
-		return NULL;
-	for (i = 0; i < r->len; i++)
-		if (r->patterns[i].len <= left && r->patterns[i].bytes[0] == at[0] &&
-		    memcmp(r->patterns[i].bytes, at, r->patterns[i].len) == 0)
-			return &r->patterns[i];
-	return NULL;
+	for (p = left > 1 ? r->head[(size_t)at[0] << 8 | at[1]] : NULL; p; p = p->next)
+		if (p->len <= left && memcmp(p->bytes, at, p->len) == 0)
+			return p;
+	return left ? r->single[at[0]] : NULL;
 }
 
 /* The first position from i on, before end, where a pattern may start; end when there is none.  All of the window behind
@@ -386,6 +248,60 @@ redact_whole(const struct redact *r, const void *data, size_t len, redact_sink *
 		rc = redact_stream_finish(&s);
 	redact_stream_wipe(&s);
 	return rc;
+}
+
+/* The pattern within a number, or NULL. */
+static const struct pattern *
+pattern_within(const struct redact *r, const char *number, size_t len)
+{
+	const struct pattern *p = NULL;
+	size_t i;
+
+	for (i = 0; !p && len - i >= r->window; i++)
+		p = pattern_at(r, (const uint8_t *)number + i, len - i);
+	return p;
+}
+
+static size_t
+string_len(const char *json, size_t len)
+{
+	size_t i;
+
+	for (i = 1; i < len && json[i] != '"'; i++)
+		if (json[i] == '\\')
+			i++;
+	return i < len ? i + 1 : len;
+}
+
+int
+redact_json(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
+{
+	static const char digits[] = "-+.0123456789eE";
+	const struct pattern *p;
+	size_t i = 0, from = 0, n;
+	char token[96];
+	int rc = 0;
+
+	if (!r || !r->len)
+		return redact_whole(r, json, len, sink, arg);
+	while (rc == 0 && i < len) {
+		if (json[i] == '"') {
+			i += string_len(json + i, len - i);
+			continue;
+		}
+		for (n = 0; i + n < len && json[i + n] && strchr(digits, json[i + n]); n++)
+			;
+		p = n >= r->window ? pattern_within(r, json + i, n) : NULL;
+		if (p) {
+			rc = redact_whole(r, json + from, i - from, sink, arg);
+			if (rc == 0)
+				rc = sink(arg, token,
+					  (size_t)snprintf(token, sizeof(token), "\"{{secret.%s}}\"", p->name));
+			from = i + n;
+		}
+		i += n ? n : 1;
+	}
+	return rc ? rc : redact_whole(r, json + from, len - from, sink, arg);
 }
 
 struct text {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * redact.h - takes secret values out of bytes before anything is written: each value, its base64 at all three alignments
- * (standard and URL alphabet), and of all these the URL-escaped and JSON-escaped forms become {{secret.NAME}}.  Works on
- * streams: a value is found wherever the chunks are cut.  Memory is bounded by the patterns.  Not found: base64 broken
- * into lines within a value, and values that the workflow transformed in another way. */
+ * redact.h - takes secret values out of bytes before anything is written: each value becomes {{secret.NAME}}, as it is and in
+ * the forms of redact_forms.c: base64 and base32 wherever the value begins in them, hexadecimal, UTF-16, and the escapes of JSON,
+ * JavaScript, URLs and HTML.  Works on streams: a value is found wherever the chunks are cut.  Memory is bounded by the patterns.
+ * Not found: base64 broken into lines within a value, and values that the workflow changed in another way. */
 #ifndef HOST_REDACT_H
 #define HOST_REDACT_H
 #include <stddef.h>
@@ -37,6 +37,9 @@ void redact_stream_wipe(struct redact_stream *s) __attribute__((nonnull));
 /* All at once. */
 int redact_whole(const struct redact *r, const void *data, size_t len, redact_sink *sink, void *arg)
 	__attribute__((warn_unused_result, nonnull(4)));
+/* The same of one JSON value, which stays one: a number that holds a value becomes a string that names it. */
+int redact_json(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
+	__attribute__((warn_unused_result, nonnull(2, 4)));
 /* Redacts the text in buf (NUL-terminated, of size bytes) in place; what does not fit any more is cut off. */
 void redact_text(const struct redact *r, char *buf, size_t size) __attribute__((nonnull(2)));
 #endif

@@ -119,7 +119,7 @@ spool_event(struct spool *s, const char *event, uint64_t t_ms, const char *key, 
 	if (place)
 		sha256_init(&s->value);
 	s->in_value = place != NULL;
-	r = redact_whole(s->redact, json, len, put, s);
+	r = redact_json(s->redact, json, len, put, s);
 	s->in_value = false;
 	if (r < 0) {
 		s->error = s->error ? s->error : r;

@@ -199,6 +199,68 @@ shapes(void)
 	is_int((long long)bad, 0, "the same as the plain way, over three hundred texts (seeds 1 to 60)");
 }
 
+static const char *
+in_json(const struct redact *r, const char *json)
+{
+	one.len = 0;
+	one.text[0] = '\0';
+	return redact_json(r, json, strlen(json), sink, &one) < 0 ? "error" : one.text;
+}
+
+static void
+written(void)
+{
+	static const struct {
+		const char *text, *what;
+	} of[] = { { "Ab1-/9z", "the value" },
+		   { "4162312d2f397a", "hexadecimal" },
+		   { "4162312D2F397A", "in capitals" },
+		   { "41 62 31 2d 2f 39 7a", "as Node shows a Buffer" },
+		   { "41:62:31:2d:2f:39:7a", "with colons" },
+		   { "Ab1-%2F9z", "URL-escaped" },
+		   { "Ab1-%252f9z", NULL },
+		   { "Ab1-%252F9z", "twice" },
+		   { "%41%62%31%2d%2f%39%7a", "every byte" },
+		   { "%41%62%31%2D%2F%39%7A", "in capitals" },
+		   { "Ab1-\\/9z", "JSON with escaped slashes" },
+		   { "\\u0041\\u0062\\u0031\\u002d\\u002f\\u0039\\u007a", "unicode escapes" },
+		   { "\\\\u0041\\\\u0062\\\\u0031\\\\u002d\\\\u002f\\\\u0039\\\\u007a", "in a string" },
+		   { "\\x41\\x62\\x31\\x2d\\x2f\\x39\\x7a", "JavaScript" },
+		   { "&#65;&#98;&#49;&#45;&#47;&#57;&#122;", "entities" },
+		   { "&#x41;&#x62;&#x31;&#x2d;&#x2f;&#x39;&#x7a;", "hexadecimal ones" },
+		   { "IFRDCLJPHF", NULL } };
+	struct redact *r = redact_new();
+	size_t i;
+
+	is_int(redact_add(r, "k", "Ab1-/9z", 7), 0, "a value with a slash");
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		is_str(whole(r, of[i].text, strlen(of[i].text)), of[i].what ? "{{secret.k}}" : of[i].text,
+		       of[i].what ? of[i].what : "what is none stays");
+	is_str(whole(r, "A\0b\0001\0-\0/\0009\0z\0", 14), "{{secret.k}}", "UTF-16");
+	/* python3: base64.b32encode(b"xAb1-/9zy") is PBAWEMJNF44XU6I= */
+	is_str(whole(r, "PBAWEMJNF44XU6I=", 16), "PB{{secret.k}}U6I=", "base32 with a byte before and after");
+	redact_free(r);
+}
+
+/* What was JSON stays JSON. */
+static void
+json(void)
+{
+	struct redact *r = redact_new();
+
+	is_int(redact_add(r, "n", "12345678901234567890", 20), 0, "a value of digits");
+	is_str(in_json(r, "{\"a\":12345678901234567890,\"b\":[1,12345678901234567890]}"),
+	       "{\"a\":\"{{secret.n}}\",\"b\":[1,\"{{secret.n}}\"]}", "as a number");
+	is_str(in_json(r, "[-9912345678901234567890.5e3,7]"), "[\"{{secret.n}}\",7]", "within a number");
+	is_str(in_json(r, "{\"a \\\" 12345678901234567890\":\"12345678901234567890\"}"),
+	       "{\"a \\\" {{secret.n}}\":\"{{secret.n}}\"}", "in strings");
+	is_str(in_json(r, "[1234567890123456789,true,null]"), "[1234567890123456789,true,null]", "another number");
+	is_str(in_json(r, "12345678901234567890"), "\"{{secret.n}}\"", "alone");
+	is_str(in_json(r, "\"cut \\"), "\"cut \\", "a string without an end");
+	is_str(in_json(NULL, "[12345678901234567890]"), "[12345678901234567890]", "without patterns");
+	redact_free(r);
+}
+
 int
 main(void)
 {
@@ -209,6 +271,8 @@ main(void)
 	encodings(r);
 	splits(r);
 	shapes();
+	written();
+	json();
 	is_str(whole(none, token, strlen(token)), token, "without secrets nothing changes");
 	is_str(whole(NULL, token, strlen(token)), token, "nor without patterns");
 	is_int(redact_add(none, "a", "abcd1234", 8), 0, "a value");
