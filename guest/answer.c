@@ -28,6 +28,7 @@ answer_init(struct answer *a)
 	buf_init(&a->headers, 65536);
 	buf_init(&a->body, ANSWER_BODY_MAX);
 	buf_init(&a->effects, 1u << 20);
+	buf_init(&a->rows, ANSWER_ROWS_MAX);
 	fault_verdict_init(&a->faults);
 }
 
@@ -46,6 +47,7 @@ answer_wipe(struct answer *a)
 	buf_wipe(&a->headers);
 	buf_wipe(&a->body);
 	buf_wipe(&a->effects);
+	buf_wipe(&a->rows);
 	free(a->frames);
 	free(a->marks);
 	a->frames = NULL;
@@ -288,10 +290,13 @@ apply(struct service *s, struct request *q, struct eval *e, struct answer *a, co
 		answer_too_large(a, "the reply is larger than 16 MiB");
 	if (r == 0)
 		r = settle_key(s, a, &kept);
-	if (r == 0 && strcmp(a->view, "rejected") != 0)
+	if (r == 0 && strcmp(a->view, "rejected") != 0) {
+		if (s->records_rows)
+			state_changes(&s->state, &a->rows);
 		state_keep(&s->state);
-	else
+	} else {
 		state_undo(&s->state);
+	}
 	if (!kept)
 		idempotency_drop(s, a); /* after the accounts are what they were when it was reserved */
 	return r;

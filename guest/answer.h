@@ -19,6 +19,7 @@ struct service;
 struct world;
 
 #define ANSWER_BODY_MAX (16u << 20) /* bytes of one reply */
+#define ANSWER_ROWS_MAX 65536u      /* bytes of the rows that one call leaves, as JSON */
 
 struct emitted {
 	struct emitted *next;
@@ -31,6 +32,7 @@ struct answer {
 	bool has_type;
 	struct buf body;
 	struct buf effects; /* JSON objects joined by commas */
+	struct buf rows;    /* likewise: the rows that they left, where the world wants them; failed: too large to be told */
 	size_t *frames;     /* owned: ends of what leaves piece by piece, bytes of body; none: it leaves as one */
 	size_t frames_len;
 	struct answer_mark *marks; /* owned: where the model's own text stands in body, llm.h */

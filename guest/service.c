@@ -290,6 +290,7 @@ read_run(struct reading *g)
 	w->seed_exact = (uint64_t)w->seed;
 	w->start_ms = (uint64_t)start;
 	w->operations_max = (uint64_t)operations;
+	w->records_rows = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "rows"));
 	w->budget.max = (size_t)bytes;
 	if ((r = twin_clock_read(g, cJSON_GetObjectItemCaseSensitive(run, "clock"), start, &w->clock)) < 0)
 		return r;
@@ -318,6 +319,7 @@ read_service_list(struct reading *g)
 	}
 	for (i = 0; i < w->services_len; i++) {
 		w->services[i].index = i;
+		w->services[i].records_rows = w->records_rows;
 		state_init(&w->services[i].state, &w->budget, DUMP_MAX);
 	}
 	i = 0;

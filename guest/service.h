@@ -142,6 +142,7 @@ struct service {
 	enum profile profile;
 	bool unmatched_fails; /* an unmatched call is an error of the run */
 	bool tls;
+	bool records_rows; /* an operation tells the rows that it left */
 	struct tls_service *secure; /* borrowed: its certificate and sessions; NULL without tls */
 	struct state state;
 	struct idempotency idempotency;
@@ -159,6 +160,7 @@ struct world {
 	struct mask mask;
 	double seed;
 	uint64_t seed_exact, start_ms;
+	bool records_rows; /* a check wants to know every state on the way */
 	struct twin_clock clock;
 	uint64_t operations_max;
 	struct state_budget budget;

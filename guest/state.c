@@ -396,6 +396,48 @@ out:
 	return r;
 }
 
+static void
+put_token(struct buf *out, const char *name)
+{
+	buf_text(out, "/");
+	for (const char *c = name; *c != '\0'; c++) {
+		if (*c == '~' || *c == '/')
+			buf_text(out, *c == '~' ? "~0" : "~1");
+		else
+			buf_add(out, c, 1);
+	}
+}
+
+/* see state.h */
+void
+state_changes(const struct state *s, struct buf *out)
+{
+	struct buf at;
+
+	buf_init(&at, 2 * (STATE_ID_MAX + STATE_NAME_MAX) + 2);
+	for (const struct state_change *change = s->journal; change != NULL && !out->failed; change = change->older) {
+		const struct row *now;
+
+		if (change->what == CHANGE_SET)
+			continue;
+		now = collection_row(s, change->collection, change->row->id);
+		at.len = 0;
+		put_token(&at, change->collection->name);
+		put_token(&at, change->row->id);
+		buf_text(out, out->len > 0 ? ",{\"at\":" : "{\"at\":");
+		buf_json_string(out, at.at == NULL ? "" : at.at, at.len);
+		buf_text(out, ",\"row\":");
+		if (now != NULL)
+			buf_json(out, now->json);
+		else
+			buf_text(out, "null");
+		buf_text(out, "}");
+	}
+	if (at.failed)
+		out->failed = true;
+	buf_wipe(&at);
+}
+
 /* see state.h */
 void
 state_keep(struct state *s)

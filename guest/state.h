@@ -71,6 +71,9 @@ int state_set(struct state *s, const char *variable, struct cJSON *value)
 	__attribute__((warn_unused_result, nonnull(1, 2)));
 /* The row is out of the collection, but its memory lives until state_keep, like that of replaced contents. */
 int state_delete(struct state *s, struct collection *c, struct row *row) __attribute__((warn_unused_result, nonnull));
+/* Every row that the changes since the last keep or undo touched, as it is now, joined by commas:
+ * {"at":"/COLLECTION/ID","row":{...}}, null for one that is gone.  A row that was touched twice may stand there twice. */
+void state_changes(const struct state *s, struct buf *out) __attribute__((nonnull));
 void state_keep(struct state *s) __attribute__((nonnull)); /* makes all changes since the last keep or undo final */
 void state_undo(struct state *s) __attribute__((nonnull)); /* takes them all back */
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/check_model.h"
 #include "host/check_writes.h"
 
 const char *
@@ -97,16 +98,33 @@ check_rests_on(struct check_result *r, const char *format, ...)
 	va_end(ap);
 }
 
+static size_t
+rests_find(const struct check_result *r, uint64_t operation, char text[static 160])
+{
+	size_t i;
+
+	snprintf(text, 160, "/operations/%" PRIu64, operation);
+	for (i = 0; i < r->rests_len && strcmp(r->rests[i], text) != 0; i++)
+		;
+	return i;
+}
+
+void
+check_rests_op(struct check_result *r, uint64_t operation)
+{
+	char text[160];
+
+	if (rests_find(r, operation, text) == r->rests_len)
+		check_rests_on(r, "%s", text);
+}
+
 /* The last one gives way when there is no room. */
 void
 check_rests_first(struct check_result *r, uint64_t operation)
 {
 	char text[sizeof(r->rests[0])];
-	size_t i;
+	size_t i = rests_find(r, operation, text);
 
-	snprintf(text, sizeof(text), "/operations/%" PRIu64, operation);
-	for (i = 0; i < r->rests_len && strcmp(r->rests[i], text) != 0; i++)
-		;
 	if (i == r->rests_len && r->rests_len <= CHECK_RESTS_MAX)
 		r->rests_len++;
 	else if (i == r->rests_len)
@@ -167,12 +185,38 @@ is_named(enum check_kind k)
 	return k == CHECK_NO_DUPLICATES || k == CHECK_NO_LOST || k == CHECK_IDEMPOTENT || k == CHECK_RECOVERS;
 }
 
+static bool
+is_of_state(enum check_kind k)
+{
+	return k == CHECK_STATE || k == CHECK_RELATION || k == CHECK_UNCHANGED;
+}
+
+bool
+check_is_of_states(const struct world_check *def)
+{
+	return def->mode != MODE_AT_END && is_of_state(def->kind);
+}
+
+bool
+checks_want_rows(const struct world *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->checks_len; i++)
+		if (check_is_of_states(&w->checks[i]) || w->checks[i].kind == CHECK_NO_DUPLICATES)
+			return true;
+	return false;
+}
+
 /* What a check of this kind keeps while the run lasts. */
 static int
 prepare(struct checks *all, struct check *c)
 {
-	if (is_named(c->def->kind) && !all->writes && !(all->writes = check_writes_new(all->w)))
+	if ((is_named(c->def->kind) || is_of_state(c->def->kind)) && !all->writes &&
+	    !(all->writes = check_writes_new(all->w)))
 		return -ENOMEM;
+	if (check_is_of_states(c->def))
+		return check_moments_prepare(all->model, c->def);
 	switch (c->def->kind) {
 	case CHECK_STDOUT:
 	case CHECK_STDERR:
@@ -200,6 +244,10 @@ checks_init(struct checks *c, const struct world *w)
 	if (!c->list)
 		return -ENOMEM;
 	c->len = w->checks_len;
+	if (checks_want_rows(w) && !(c->model = check_model_new(w))) {
+		checks_wipe(c);
+		return -ENOMEM;
+	}
 	for (i = 0; i < c->len; i++) {
 		c->list[i].def = &w->checks[i];
 		if (prepare(c, &c->list[i]) < 0) {
@@ -219,6 +267,7 @@ checks_wipe(struct checks *c)
 		check_stream_free(c->list[i].stream);
 		check_order_free(c->list[i].order);
 		check_trace_free(c->list[i].trace);
+		free(c->list[i].then);
 		digest_map_wipe(&c->list[i].keys);
 		cJSON_Delete(c->list[i].first);
 	}
@@ -227,6 +276,7 @@ checks_wipe(struct checks *c)
 		free(c->results[i].actual);
 	}
 	check_writes_free(c->writes);
+	check_model_free(c->model);
 	free(c->list);
 	free(c->results);
 	memset(c, 0, sizeof(*c));
@@ -245,13 +295,42 @@ checks_output(struct checks *c, enum check_kind kind, const void *data, size_t l
 	}
 }
 
+/* What the services hold now, judged by the checks that are about every moment. */
+static void
+states_judge(struct checks *c, uint64_t n)
+{
+	size_t i;
+
+	if (n == UINT64_MAX)
+		check_model_start(c->model);
+	for (i = 0; i < c->len; i++)
+		if (check_is_of_states(c->list[i].def))
+			check_moments_add(&c->list[i], c->model, n);
+}
+
+void
+checks_state(struct checks *c, unsigned phase, size_t service, const struct cJSON *doc)
+{
+	if (c->model && phase == 0)
+		check_model_begin(c->model, service, doc);
+	else if (c->model)
+		check_model_end(c->model, service, doc);
+}
+
 void
 checks_operation(struct checks *c, uint64_t n, const struct cJSON *op)
 {
 	size_t i;
 
+	if (c->model && !c->begun)
+		states_judge(c, UINT64_MAX);
+	c->begun = true;
+	if (c->model)
+		check_model_step(c->model, n, op);
+	if (c->model && c->model->touched_len)
+		states_judge(c, n);
 	if (c->writes)
-		check_writes_add(c->writes, n, op);
+		check_writes_add(c->writes, n, op, c->model);
 	for (i = 0; i < c->len; i++)
 		if (c->list[i].def->kind == CHECK_CALLS || c->list[i].def->kind == CHECK_NEVER)
 			check_calls_add(&c->list[i], n, op);
@@ -274,6 +353,8 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	r->id = one->def->id;
 	r->kind = check_kind_name(one->def->kind);
 	r->because = one->def->because;
+	if (check_is_of_states(one->def))
+		return check_moments_finish(one, c->model, c->redact, r);
 	switch (one->def->kind) {
 	case CHECK_EXIT:
 		return check_exit_finish(one->def, f, r);
@@ -287,12 +368,12 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	case CHECK_ORDER:
 		return check_order_finish(one, r);
 	case CHECK_UNCHANGED:
-		return check_unchanged_finish(one->def, c->w, f, r);
+		return check_unchanged_finish(one->def, c->w, f, c->writes, r);
 	case CHECK_PROCESS:
 		return check_process_finish(one, f, c->redact, r);
 	case CHECK_RELATION:
 	case CHECK_STATE:
-		return check_state_finish(one->def, c->w, f, r);
+		return check_state_finish(one->def, c->w, f, c->writes, r);
 	case CHECK_NO_EGRESS:
 		return check_egress_finish(f, r);
 	case CHECK_NO_DUPLICATES:
@@ -311,6 +392,8 @@ checks_finish(struct checks *c, const struct check_facts *f)
 	size_t i;
 	int rc;
 
+	if (c->model && !c->begun)
+		states_judge(c, UINT64_MAX);
 	c->results = calloc(c->len + CHECK_BUILT_IN + 1, sizeof(*c->results));
 	if (!c->results)
 		return -ENOMEM;
@@ -320,8 +403,8 @@ checks_finish(struct checks *c, const struct check_facts *f)
 		rc = i < c->len ? finish_one(c, i, f, r) : check_built_in(i - c->len, f, r);
 		if (rc < 0)
 			return rc;
-		if (i < c->len && f->truncated[TRUNCATED_OPERATIONS] && is_of_operations(c->list[i].def->kind) &&
-		    r->held) {
+		if (i < c->len && f->truncated[TRUNCATED_OPERATIONS] && r->held &&
+		    (is_of_operations(c->list[i].def->kind) || check_is_of_states(c->list[i].def))) {
 			r->held = r->idle = false;
 			if ((rc = check_actual(r, "not all operations are recorded: the limit was reached")) < 0)
 				return rc;

@@ -21,6 +21,8 @@ struct redact;
 
 enum check_stream_mode { STREAM_NONE, STREAM_EQUALS, STREAM_CONTAINS, STREAM_MATCHES, STREAM_JSON };
 struct check_stream; /* private to check_stream.c */
+struct check_writes; /* private to check_writes.c and those that include check_writes.h */
+struct check_model;  /* check_model.h */
 
 struct check_result {
 	const char *id, *kind, *because; /* borrowed from the world, or static; because may be NULL */
@@ -47,6 +49,7 @@ struct check {
 	uint64_t keyless;              /* of count: keys, writes that have none */
 	uint64_t counted_then;         /* at moments.at */
 	struct cJSON *first;           /* owned: of all_equal, the first value */
+	char *then;                    /* owned: what a state was at moments.at */
 	bool differs, nothing, failed; /* nothing: there was no value; failed: no memory */
 	struct check_order *order;     /* owned, private to check_order.c, as the next to check_process.c */
 	struct check_trace *trace;
@@ -56,6 +59,8 @@ struct checks {
 	const struct redact *redact; /* borrowed, set by the caller; NULL: nothing to hide in what results say */
 	size_t len;
 	struct check *list;          /* owned, one for each world check */
+	struct check_model *model;   /* owned: the states on the way; NULL: no check asks for them */
+	bool begun;                  /* the state before the first operation was judged */
 	struct check_writes *writes; /* owned: what the named properties share; NULL: the world has none */
 	size_t results_len;
 	struct check_result *results; /* owned, after checks_finish: the world's, then the built-in ones */
@@ -92,10 +97,14 @@ int checks_init(struct checks *c, const struct world *w) __attribute__((warn_unu
 void checks_wipe(struct checks *c) __attribute__((nonnull));
 /* Output as it arrives, raw; kind CHECK_STDOUT or CHECK_STDERR. */
 void checks_output(struct checks *c, enum check_kind kind, const void *data, size_t len) __attribute__((nonnull(1, 3)));
+/* A state as it comes, of phase 0 (initial) or 1 (final), validated. */
+void checks_state(struct checks *c, unsigned phase, size_t service, const struct cJSON *doc) __attribute__((nonnull));
 /* One operation, validated, number n. */
 void checks_operation(struct checks *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int checks_finish(struct checks *c, const struct check_facts *f) __attribute__((warn_unused_result, nonnull));
 size_t checks_not_held(const struct checks *c) __attribute__((nonnull));
+/* Whether operations have to tell the rows that they left: a check asks what the services held on the way. */
+bool checks_want_rows(const struct world *w) __attribute__((nonnull));
 const char *check_kind_name(enum check_kind k) __attribute__((returns_nonnull));
 
 /* Private to check_*.c: set what a result says; 0 or -ENOMEM. */
@@ -105,6 +114,8 @@ void check_rests_on(struct check_result *r, const char *format, ...) __attribute
 
 /* The same, before all that stands there; an operation stands there once. */
 void check_rests_first(struct check_result *r, uint64_t operation) __attribute__((nonnull));
+/* An operation, unless it stands there already. */
+void check_rests_op(struct check_result *r, uint64_t operation) __attribute__((nonnull));
 /* "" or "always ", "never " and so on: what stands before what is expected. */
 const char *check_mode_text(enum check_mode mode) __attribute__((returns_nonnull));
 /* One moment, after operation n.  True: it is the one that decides, so its particulars are to be kept. */
@@ -145,6 +156,8 @@ int check_process_finish(struct check *c, const struct check_facts *f, const str
 struct check_view {
 	struct cJSON *doc;               /* owned by who made the view; NULL: it is not known */
 	const struct cJSON *collections; /* in it */
+	const struct check_model *model; /* or it is what that holds of service now; NULL: of the document */
+	size_t service;
 };
 const struct cJSON *check_view_at(const struct check_view *view, const char *path) __attribute__((nonnull));
 /* v is what stands at path.  False: it cannot be counted. */
@@ -161,13 +174,27 @@ bool check_relation_holds(const struct cJSON *def, const struct world *w, const 
 			  size_t size) __attribute__((nonnull));
 int check_state_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
 int check_relation_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
+/* Whether a row that is before in the initial state and after now (NULL: not there) differs beyond what is excepted; then also
+ * how, into text[0..size), unless that is 0. */
+bool check_unchanged_row(const struct world_check *def, const char *service, const char *at, const struct cJSON *before,
+			 const struct cJSON *after, char *text, size_t size) __attribute__((nonnull(1, 2, 3)));
+int check_unchanged_expect(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
+
+/* check_moments.c: state, relation and unchanged along the run. */
+bool check_is_of_states(const struct world_check *def) __attribute__((nonnull)); /* it is such a one */
+int check_moments_prepare(struct check_model *m, const struct world_check *def)
+	__attribute__((nonnull)); /* or -ENOMEM */
+/* What the model holds now, after operation n; UINT64_MAX: before the first. */
+void check_moments_add(struct check *c, const struct check_model *m, uint64_t n) __attribute__((nonnull));
+int check_moments_finish(struct check *c, const struct check_model *m, const struct redact *redact,
+			 struct check_result *r) __attribute__((nonnull(1, 2, 4)));
+
 int check_unchanged_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
-			   struct check_result *r) __attribute__((nonnull));
-struct check_writes; /* private to check_writes.c and check_named.c */
+			   const struct check_writes *t, struct check_result *r) __attribute__((nonnull(1, 2, 3, 5)));
 int check_named_finish(const struct world_check *def, struct check_writes *t, const struct check_facts *f,
 		       struct check_result *r) __attribute__((nonnull(1, 3, 4)));
 int check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
-		       struct check_result *r) __attribute__((nonnull));
+		       const struct check_writes *t, struct check_result *r) __attribute__((nonnull(1, 2, 3, 5)));
 int check_exit_finish(const struct world_check *def, const struct check_facts *f, struct check_result *r)
 	__attribute__((nonnull));
 int check_egress_finish(const struct check_facts *f, struct check_result *r) __attribute__((nonnull));

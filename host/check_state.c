@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/check.h"
+#include "host/check_model.h"
+#include "host/check_writes.h"
 #include "host/json.h"
 #include "proto/number.h"
 
@@ -265,7 +266,7 @@ views_make(const struct world *w, const struct check_facts *f, const cJSON *cons
 
 int
 check_state_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
-		   struct check_result *r)
+		   const struct check_writes *t, struct check_result *r)
 {
 	const cJSON *sides[2] = { json_get(def->json, "left"), json_get(def->json, "right") };
 	bool relation = def->kind == CHECK_RELATION;
@@ -295,6 +296,13 @@ check_state_finish(const struct world_check *def, const struct world *w, const s
 		if (relation)
 			r->held = check_relation_holds(def->json, w, views, actual, sizeof(actual));
 		rc = check_actual(r, "%s", actual[0] ? actual : "the check names no service of this world");
+		r->idle = r->held && t && !t->effects;
+		for (i = 0; i < (relation ? 2 : 1); i++)
+			if (!r->held && json_get_text(sides[i], "service")) {
+				snprintf(actual, sizeof(actual), "%s%s", json_get_text(sides[i], "service"),
+					 json_get_text(sides[i], "path"));
+				check_writes_rests(t, actual, r);
+			}
 	}
 	for (i = 0; i < w->services_len; i++)
 		cJSON_Delete(views[i].doc);
@@ -307,14 +315,16 @@ check_state_finish(const struct world_check *def, const struct world *w, const s
 const struct cJSON *
 check_view_at(const struct check_view *view, const char *path)
 {
+	if (view->model)
+		return check_model_at(view->model, view->service, path);
 	return json_at(view->collections, path, true);
 }
 
 bool
 check_view_count(const struct check_view *view, const char *path, const struct cJSON *v, uint64_t *out)
 {
-	(void)view;
-	(void)path;
+	if (view->model && check_model_count(view->model, view->service, path, out))
+		return true;
 	if (!cJSON_IsArray(v) && !cJSON_IsObject(v))
 		return false;
 	*out = (uint64_t)cJSON_GetArraySize(v);
@@ -324,7 +334,9 @@ check_view_count(const struct check_view *view, const char *path, const struct c
 const char *
 check_view_sum(const struct check_view *view, const char *path, const struct cJSON *v, const char *field, double *out)
 {
-	(void)view;
-	(void)path;
+	const char *why;
+
+	if (view->model && check_model_sum(view->model, view->service, path, field, out, &why))
+		return why;
 	return json_sum(v, field, out);
 }

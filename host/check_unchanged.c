@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/check.h"
+#include "host/check_writes.h"
 #include "host/json.h"
 
 #define SHOWN_MAX 5u
@@ -20,7 +20,7 @@ struct difference {
 	size_t used;
 	char text[1800];
 	char where[SHOWN_MAX][160]; /* SERVICE/COLLECTION[/ID], as the receipt has it */
-	struct check_result *r;     /* NULL: nobody asks what differs */
+	bool told;                  /* somebody asks what differs */
 };
 
 /* Whether the exception covers the path: token by token, * for any one; what stands below an excepted path is excepted. */
@@ -74,7 +74,7 @@ differ(struct difference *d, const char *path, const cJSON *before, const cJSON 
 {
 	int n;
 
-	if (is_excepted(d, path) || d->len++ >= SHOWN_MAX || !d->r)
+	if (is_excepted(d, path) || d->len++ >= SHOWN_MAX || !d->told)
 		return;
 	snprintf(d->where[d->len - 1], sizeof(d->where[0]), "%.60s%.90s", d->service, path);
 	n = snprintf(d->text + d->used, sizeof(d->text) - d->used, "%s%.60s:%.200s was ", d->used ? "; " : "",
@@ -198,8 +198,8 @@ compare_service(struct difference *d, const cJSON *before, const cJSON *after)
 	}
 }
 
-static int
-expect(const struct world_check *def, struct check_result *r)
+int
+check_unchanged_expect(const struct world_check *def, struct check_result *r)
 {
 	const cJSON *v;
 	char text[600] = "";
@@ -214,14 +214,31 @@ expect(const struct world_check *def, struct check_result *r)
 			      n ? " but " : "", text);
 }
 
+bool
+check_unchanged_row(const struct world_check *def, const char *service, const char *at, const struct cJSON *before,
+		    const struct cJSON *after, char *text, size_t size)
+{
+	struct difference d = { .except = json_get(def->json, "except"), .service = service, .told = size > 0 };
+
+	if (before && after)
+		compare(&d, at, before, after);
+	else if (before || after)
+		differ(&d, at, before, after);
+	if (size && d.len > SHOWN_MAX)
+		snprintf(text, size, "%s; and %llu more", d.text, (unsigned long long)(d.len - SHOWN_MAX));
+	else if (size)
+		snprintf(text, size, "%s", d.text);
+	return d.len > 0;
+}
+
 int
 check_unchanged_finish(const struct world_check *def, const struct world *w, const struct check_facts *f,
-		       struct check_result *r)
+		       const struct check_writes *t, struct check_result *r)
 {
-	struct difference d = { .except = json_get(def->json, "except"), .r = r };
+	struct difference d = { .except = json_get(def->json, "except"), .told = true };
 	cJSON *before, *after;
 	size_t i;
-	int rc = expect(def, r);
+	int rc = check_unchanged_expect(def, r);
 
 	if (rc < 0)
 		return rc;
@@ -245,11 +262,14 @@ check_unchanged_finish(const struct world_check *def, const struct world *w, con
 					    d.service);
 		}
 	}
-	for (i = 0; i < d.len && i < SHOWN_MAX; i++)
+	for (i = 0; i < d.len && i < SHOWN_MAX; i++) {
 		check_rests_on(r, "/state/final/%s", d.where[i]);
+		check_writes_rests(t, d.where[i], r);
+	}
 	if (d.len == 0)
 		check_rests_on(r, "/state/diff");
 	r->held = d.len == 0;
+	r->idle = r->held && t && !t->effects;
 	if (r->held)
 		return check_actual(r, "nothing else differs");
 	if (d.len > SHOWN_MAX)

@@ -165,6 +165,8 @@ effect_add(struct check_writes *t, struct call_seen *c, const char *service, con
 
 	if (split(pointer, collection, id) && (row = row_of(t, service, collection, id))) {
 		t->rows[row - 1].last = c->n + 1;
+		if (t->rows[row - 1].collection)
+			t->rows[t->rows[row - 1].collection - 1].last = c->n + 1;
 		t->rows[row - 1].exists = strcmp(verb, "delete") != 0;
 		if (!c->row)
 			c->row = row;
@@ -192,6 +194,36 @@ check_writes_read_after(const struct check_writes *t, uint32_t row, uint32_t n)
 	const struct row_seen *r = row ? &t->rows[row - 1] : NULL;
 
 	return r && (r->read > n + 1 || (r->collection && t->rows[r->collection - 1].read > n + 1));
+}
+
+void
+check_writes_rests(const struct check_writes *t, const char *where, struct check_result *r)
+{
+	const char *path = where + strcspn(where, "/");
+	char collection[80], id[300], text[100];
+	bool whole = *path == '\0' || strchr(path + 1, '/') == NULL;
+	uint32_t row = 0, of;
+	size_t s, i;
+
+	for (s = 0; t && s < t->w->services_len; s++)
+		if (strlen(t->w->services[s].name) == (size_t)(path - where) &&
+		    memcmp(t->w->services[s].name, where, (size_t)(path - where)) == 0)
+			break;
+	if (!t || s == t->w->services_len)
+		return;
+	if (whole && *path) {
+		snprintf(text, sizeof(text), "%s", path + 1);
+		row = check_writes_row(t, s, text, NULL);
+	} else if (!whole && split(path, collection, id)) {
+		row = check_writes_row(t, s, collection, id);
+	}
+	for (i = 0; row && i < t->calls_len && r->rests_len + 1 < CHECK_RESTS_MAX; i++) {
+		of = (t->calls[i].flags & CALL_EFFECT) ? t->calls[i].row : 0;
+		if (of && (of == row || (whole && t->rows[of - 1].collection == row)))
+			check_rests_op(r, t->calls[i].n);
+	}
+	if (row && t->rows[row - 1].last)
+		check_rests_op(r, t->rows[row - 1].last - 1);
 }
 
 /* The route of the world that has the id. */
@@ -382,14 +414,24 @@ judge_key(struct call_seen *c, const cJSON *op, bool adds)
 		c->flags |= CALL_UNKEPT;
 }
 
+/* Whether an effect that adds nothing changed something all the same; where that is not known, it did. */
+static bool
+changes(const struct check_model *m)
+{
+	size_t i;
+
+	for (i = 0; m && i < m->touched_len && !m->touched[i].changed; i++)
+		;
+	return !m || m->broken || i < m->touched_len;
+}
+
 static void
-effects_add(struct check_writes *t, struct call_seen *c, const cJSON *op, const char *service)
+effects_add(struct check_writes *t, struct call_seen *c, const cJSON *op, const char *service,
+	    const struct check_model *m)
 {
 	const cJSON *effects = json_get(op, "effects"), *effect;
-	const char *method = json_get_text(json_get(op, "request"), "method");
 	struct logical_call *l;
-	bool adds = false, same = method && (strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0 ||
-					     strcmp(method, "DELETE") == 0);
+	bool adds = false;
 
 	cJSON_ArrayForEach(effect, effects)
 	{
@@ -400,8 +442,9 @@ effects_add(struct check_writes *t, struct call_seen *c, const cJSON *op, const 
 	if (t->failed || !effects || !effects->child || !(c->flags & CALL_APPLIED))
 		return;
 	c->flags |= CALL_EFFECT;
+	t->effects++;
 	l = &t->logical[c->logical];
-	if (l->effect && (adds || !same))
+	if (l->effect && (adds || changes(m)))
 		c->flags |= CALL_AGAIN;
 	if (!l->effect)
 		l->effect = c->n + 1;
@@ -474,7 +517,7 @@ find_sent(struct check_writes *t, struct call_seen *c, const cJSON *op, const ch
 }
 
 void
-check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op)
+check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op, const struct check_model *m)
 {
 	const char *service = json_get_text(op, "service");
 	struct call_seen c = { .n = (uint32_t)n };
@@ -495,7 +538,7 @@ check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op)
 	if (t->failed)
 		return;
 	if (!(c.flags & CALL_SENT))
-		effects_add(t, &c, op, service);
+		effects_add(t, &c, op, service, m);
 	if (c.flags & CALL_OK)
 		acknowledged(t, &c, s, op);
 	p = one_more(t, t->calls, &t->calls_len, &t->calls_size, sizeof(*t->calls));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "host/check.h"
+#include "host/check_model.h"
 #include "host/digest_map.h"
 
 enum call_flag {
@@ -57,11 +58,17 @@ struct check_writes {
 	char **routes;
 	struct digest_map by_key, by_body, place_map, row_map, id_map, route_map;
 	uint32_t *service_ok; /* by service, as place_seen.last_ok */
+	uint64_t effects;     /* of all calls */
 	bool failed;          /* no memory */
 };
 struct check_writes *check_writes_new(const struct world *w) __attribute__((nonnull)); /* NULL: no memory */
 void check_writes_free(struct check_writes *t);
-void check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
+/* m: the states on the way, this operation included; NULL: nobody follows them. */
+void check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op, const struct check_model *m)
+	__attribute__((nonnull(1, 3)));
+/* The calls that touched what stands at "SERVICE/COLLECTION[/ID...]", as far as there is room. */
+void check_writes_rests(const struct check_writes *t, const char *where, struct check_result *r)
+	__attribute__((nonnull(2, 3)));
 /* The index of the row "/COLLECTION/ID" of service s, from 1, or with id NULL of the collection; 0: none was touched so. */
 uint32_t check_writes_row(const struct check_writes *t, size_t s, const char *collection, const char *id)
 	__attribute__((nonnull(1, 3)));

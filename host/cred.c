@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "host/check.h"
 #include "host/diag.h"
 #include "host/expand.h"
 #include "host/json.h"
@@ -630,7 +631,8 @@ fill_twins(const struct run *run, struct cJSON *doc)
 
 	o = cJSON_AddObjectToObject(doc, "run");
 	if (!o || !cJSON_AddStringToObject(o, "id", run->id) || !add_number(o, "seed", run->w->seed) ||
-	    !add_number(o, "start_ms", run->start_ms) || !add_clock(&run->w->clock, o))
+	    !add_number(o, "start_ms", run->start_ms) || !add_clock(&run->w->clock, o) ||
+	    (checks_want_rows(run->w) && !cJSON_AddTrueToObject(o, "rows")))
 		return false;
 	o = cJSON_AddObjectToObject(doc, "limits");
 	if (!o || !add_number(o, "operations", run->w->limits.operations) ||

@@ -318,8 +318,10 @@ take_state(struct evidence *e, const uint8_t *body, size_t len)
 		return bad(e, "guest sent STATE(final) before EXIT");
 	if ((r = evidence_parse_state(e->w, body[1], (const char *)body + 2, len - 2, &doc, e->why)) < 0)
 		return r;
-	cJSON_Delete(doc);
 	s = &e->states[phase * e->w->services_len + body[1]];
+	if (!s->have)
+		checks_state(e->checks, phase, body[1], doc);
+	cJSON_Delete(doc);
 	if (s->have)
 		return bad(e, "guest sent STATE of service %u twice", body[1]);
 	s->have = true;

@@ -8,6 +8,26 @@
 
 /* ---- state ------------------------------------------------------------------------------------------------------------ */
 
+/* On the way the rows of a collection stand in no order that a list could be compared with. */
+static int
+check_whole(struct wr *c, const struct cJSON *v)
+{
+	const struct cJSON *mode = cJSON_GetObjectItemCaseSensitive(v, "mode"),
+			   *equals = cJSON_GetObjectItemCaseSensitive(v, "equals");
+	const char *path = cJSON_GetObjectItemCaseSensitive(v, "path")->valuestring;
+	size_t mark;
+	int r;
+
+	if (!mode || strcmp(mode->valuestring, "at_end") == 0 || !equals ||
+	    cJSON_GetObjectItemCaseSensitive(v, "sum") || !*path || strchr(path + 1, '/'))
+		return 0;
+	mark = wr_enter(c, "mode");
+	r = wr_fail(c, -EPROTO, "a whole collection is compared at the end only");
+	diag_fix(c->d, "take \"mode\" out, or use \"count\", or name a row: \"%.100s/ID\"", path);
+	wr_leave(c, mark);
+	return r;
+}
+
 int
 world_check_state(struct wr *c, const struct cJSON *v)
 {
@@ -16,6 +36,8 @@ world_check_state(struct wr *c, const struct cJSON *v)
 			   *sum = cJSON_GetObjectItemCaseSensitive(v, "sum");
 	int r = check_need_one(c, v, keys, "\"count\": 1");
 
+	if (r == 0)
+		r = check_whole(c, v);
 	if (r < 0 || !sum || cJSON_IsNumber(equals))
 		return r;
 	r = wr_fail(c, -EPROTO, "\"sum\" needs a number to be equal to");

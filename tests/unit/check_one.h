@@ -50,7 +50,7 @@ reset(void)
 }
 
 /* Judges one check over output cut into pieces of `cut` bytes, and operations.  Its mode is the one that it states. */
-static bool
+static bool __attribute__((unused))
 holds(enum check_kind kind, const char *json, const char *output, size_t cut, const char *const *ops)
 {
 	static const char *const modes[] = { "at_end", "always", "never", "sometimes" };

@@ -116,6 +116,9 @@ refuses(void)
 		{ IS("no-duplicate-effects") ",\"method\":\"GET\"}", "/method", "unknown key", "", -EPROTO },
 		{ IS("recovers-from-faults") ",\"mode\":\"always\"}", "/mode", "judged at the end", "take", -EPROTO },
 		// modes that are not judged
+		{ IS("unchanged") ",\"mode\":\"never\"}", "/mode", "has no mode \"never\"", "take", -EPROTO },
+		{ IS("state") ",\"service\":\"pay\",\"path\":\"/mails\",\"equals\":[],\"mode\":\"always\"}", "/mode",
+		  "at the end only", "/mails/ID", -EPROTO },
 		{ IS("exit") ",\"code\":0,\"mode\":\"always\"}", "/mode", "judged at the end", "take \"mode\" out",
 		  -EPROTO },
 		{ IS("exit") ",\"code\":0,\"mode\":\"alwyas\"}", "/mode", "\"alwyas\"", "did you mean \"always\"?",
@@ -158,6 +161,15 @@ vacuous(void)
 		bool refused;
 	} all[] = {
 		{ IS("unchanged") "}", true },
+		{ IS("unchanged") ",\"mode\":\"always\"}", true },
+#define ROWS(rest) IS("state") ",\"service\":\"pay\",\"path\":\"/rows\"," rest "}"
+		{ ROWS("\"count\":1,\"mode\":\"always\""), true },
+		{ ROWS("\"count\":1,\"mode\":\"sometimes\""), true },
+		{ ROWS("\"count\":1,\"mode\":\"never\""), false },
+		{ ROWS("\"count\":2,\"mode\":\"always\""), false },
+		{ ROWS("\"count\":2,\"mode\":\"sometimes\""), false },
+		{ ROWS("\"count\":2,\"mode\":\"never\""), true },
+		{ ROWS("\"sum\":\"n\",\"equals\":1,\"mode\":\"always\""), true },
 		{ IS("process") ",\"no_uncaught\":true}", true },
 		{ IS("relation") ",\"left\":{\"service\":\"pay\",\"path\":\"/rows\",\"count\":true},\"op\":\"==\",\"right\":{\"value\":1}}",
 		  true },
