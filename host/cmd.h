@@ -24,6 +24,9 @@ int cmd_test(int argc, char **argv) __attribute__((warn_unused_result, nonnull))
 int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* What is different between two receipts: 0 nothing, 1 something, 2 trouble. */
 int receipt_cmd_diff(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Lists receipts, or removes old ones: 0 done, 2 usage or a folder that cannot be read or changed. */
+int receipt_cmd_ls(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+int receipt_cmd_prune(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Recomputes what a receipt says: 0 intact, 1 not, 2 usage or unreadable. */
 int receipt_cmd_verify(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));

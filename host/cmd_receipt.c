@@ -21,8 +21,8 @@ static const struct {
 	{ "evidence", NULL, NULL },
 	{ "html", NULL, NULL },
 	{ "verify", receipt_cmd_verify, "recomputes what it says, and says what it could not verify" },
-	{ "ls", NULL, NULL },
-	{ "prune", NULL, NULL },
+	{ "ls", receipt_cmd_ls, "lists them, the newest first" },
+	{ "prune", receipt_cmd_prune, "removes old ones" },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

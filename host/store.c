@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/diag.h"
+#include "host/store_list.h"
 
 static void
 owner(struct store *s)
@@ -189,6 +191,19 @@ for_file(struct store *s, const char *file)
 	return fd;
 }
 
+/* Before a run begins, so that its own receipt is the last one that is kept. */
+static void
+prune(const struct store *s)
+{
+	struct store_prune p = { .keep = STORE_KEEP - 1, .days = STORE_DAYS, .now_ms = (uint64_t)time(NULL) * 1000 };
+	int r = store_prune(s->dir_fd, &p);
+
+	if (r == 0 && p.failed)
+		r = p.error;
+	if (r < 0)
+		log_line(LOG_LEVEL_WARN, "old receipts cannot be removed: %s", strerror(-r));
+}
+
 static int
 events_create(struct store *s)
 {
@@ -230,6 +245,7 @@ store_open(struct store *s, const char *root, const char *run_id, const char *fi
 		return diag_set(d, fd, "the receipt's folder cannot be used: %s", strerror(-fd));
 	}
 	if (!file) {
+		prune(s);
 		snprintf(s->name, sizeof(s->name), "%s.json", run_id);
 		n = strlen(s->path);
 		snprintf(s->path + n, sizeof(s->path) - n, "/%s", s->name);
