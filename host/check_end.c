@@ -156,6 +156,7 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 		r->held = false;
 		return check_actual(r, "the operations are not whole: a refused name may be missing");
 	}
+	r->idle = r->held && f->operations == 0 && (!f->exit || f->exit->stdout_bytes + f->exit->stderr_bytes == 0);
 	return egress_actual(f, workflow, twins, r);
 }
 

@@ -50,21 +50,25 @@ void
 progress_rests(const struct check_result *c, char *out, size_t size)
 {
 	static const char prefix[] = "/operations/";
-	size_t i, n = 0, operations = 0;
+	size_t i, n, operations = 0;
+	const char *place = NULL;
 
 	out[0] = '\0';
 	for (i = 0; i < c->rests_len; i++)
-		operations += strncmp(c->rests[i], prefix, sizeof(prefix) - 1) == 0;
-	if (operations == 0 || operations != c->rests_len) {
-		if (c->rests_len)
-			snprintf(out, size, "  (%.160s)", c->rests[0]);
+		if (strncmp(c->rests[i], prefix, sizeof(prefix) - 1) == 0)
+			operations++;
+		else if (!place)
+			place = c->rests[i];
+	if (c->rests_len == 0)
 		return;
-	}
-	n = (size_t)snprintf(out, size, "  (operation%s", operations == 1 ? "" : "s");
-	for (i = 0; i < c->rests_len && n < size; i++)
-		n += (size_t)snprintf(out + n, size - n, "%s%.20s", i ? ", " : " ", c->rests[i] + sizeof(prefix) - 1);
+	n = (size_t)snprintf(out, size, "  (%.160s%s%s%s", place ? place : "", place && operations ? "; " : "",
+			     operations ? "operation" : "", operations > 1 ? "s" : "");
+	for (i = operations = 0; i < c->rests_len && n < size; i++)
+		if (strncmp(c->rests[i], prefix, sizeof(prefix) - 1) == 0)
+			n += (size_t)snprintf(out + n, size - n, "%s%.20s", operations++ ? ", " : " ",
+					      c->rests[i] + sizeof(prefix) - 1);
 	if (n < size)
-		snprintf(out + n, size - n, "%s)", c->rests_len == CHECK_RESTS_MAX ? ", ..." : "");
+		snprintf(out + n, size - n, "%s)", c->rests_len == CHECK_RESTS_MAX && operations ? ", ..." : "");
 }
 
 /* see progress.h */
@@ -99,6 +103,25 @@ explain(const struct check_result *c, unsigned width)
 	progress_item(width, "    actual", 14, "%.1000s%s", c->actual ? c->actual : "?", rests);
 }
 
+/* Checks that held although nothing happened that they could have been about. */
+static void
+nothing(const struct checks *c, unsigned width)
+{
+	char text[1200] = "";
+	size_t i, n = 0, len = 0;
+
+	for (i = 0; i < c->results_len; i++) {
+		if (!c->results[i].held || !c->results[i].idle)
+			continue;
+		if (n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.64s", len ? ", " : "", c->results[i].id);
+		len++;
+	}
+	if (len)
+		progress_item(width, "note:", 6, "%zu check%s rest%s on nothing that happened: %.1100s", len,
+			      len == 1 ? "" : "s", len == 1 ? "s" : "", text);
+}
+
 void
 progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
 		 const char *receipt)
@@ -125,6 +148,8 @@ progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandb
 	for (i = 0; judged && i < c->results_len; i++)
 		if (!c->results[i].held)
 			explain(&c->results[i], width);
+	if (judged)
+		nothing(c, width);
 	if (receipt)
 		log_line(LOG_LEVEL_PHASE, "receipt: %s", receipt);
 }

@@ -23,6 +23,6 @@ void progress_verdict(const struct run_verdict *v, const struct checks *c, bool 
 /* A label padded to indent columns, then text; in lines of width columns (0: in one), wrapped beneath itself. */
 void progress_item(unsigned width, const char *label, size_t indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5), nonnull(2, 4)));
-/* "  (operations 0, 1, 2)", or the first place in the receipt, or "". */
+/* "  (operations 0, 1, 2)", before them the first other place in the receipt; "" when there is none. */
 void progress_rests(const struct check_result *c, char *out, size_t size) __attribute__((nonnull));
 #endif

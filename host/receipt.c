@@ -295,6 +295,8 @@ checks_part(struct emit *e, const struct receipt *r)
 		for (k = 0; k < c->rests_len; k++)
 			emit_text(e, NULL, c->rests[k]);
 		emit_close(e);
+		if (c->idle)
+			emit_bool(e, "rests_on_nothing", true);
 		if (c->because)
 			emit_text(e, "because", c->because);
 		emit_close(e);
