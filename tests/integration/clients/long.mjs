@@ -19,7 +19,8 @@ const twice = async (client) => { // with a minute between, in which the service
 const all = [];
 for (const client of Object.keys(make())) {
 	if (/^undici-retry/.test(client)) continue;
-	for (const host of ['silent', 'silent-body']) all.push(once(host, client, { retries: 1 }));
+	for (const host of ['silent', 'silent-body']) all.push(once(host, client, client === 'stripe' ? {} : { retries: 1 }));
+	all.push(once('syn', client, {}));
 	all.push(twice(client));
 }
 await report((await Promise.all(all)).sort());

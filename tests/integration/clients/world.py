@@ -6,6 +6,8 @@ import sys
 AFTER = ("timeout-after-write", "after-effect")
 REPLY = ("timeout-after-write", "mid-reply")
 BEFORE = ("server-error", "before-effect")
+CONNECT = ("blackhole", "connect")
+SYN = (CONNECT, {"end": "drop"}, {"lasts": "to the end"})
 SECOND = {"nth": 2, "key": "request.path"}
 # service: class and phase, how, and what else is to be said of the fault
 WORLDS = {
@@ -17,6 +19,7 @@ WORLDS = {
         "fin-in-body": (REPLY, {"end": "fin"}),
         "rst-in-body": (REPLY, {"end": "rst"}),
         "stall-in-body": (REPLY, {"end": "stall"}),
+        "syn": SYN,
         "garble": (BEFORE, {"body": "garble"}),
         "wrong-length": (BEFORE, {"body": "wrong-length"}),
         "html": (BEFORE, {"body": "html"}),
@@ -31,6 +34,7 @@ WORLDS = {
         "reused-fin": (AFTER, {"end": "fin"}, {"call": SECOND}),
         "reused-rst": (AFTER, {"end": "rst"}, {"call": SECOND}),
         "wide": (("server-error", "mid-reply"), {"slow": {"first_ms": 1000, "chunk_ms": 0}}),
+        "syn": SYN,
         "queue": (AFTER, {"end": "fin"}, {"call": {"nth": 1}}),
     },
     "tls": {"tls": None},
@@ -38,6 +42,7 @@ WORLDS = {
     "long": {
         "silent": (AFTER, {"end": "stall"}),
         "silent-body": (REPLY, {"end": "stall"}),
+        "syn": SYN,
         "idle": None,
     },
 }
@@ -56,13 +61,15 @@ for name, fault in WORLDS[world].items():
         (cls, phase), how, *more = fault
         faults.append({"id": name, "class": cls, "on": {"service": name}, "call": {"every": 1}, "phase": phase, "how": how,
                        **(more[0] if more else {})})
+        if "lasts" in faults[-1]:
+            del faults[-1]["call"]
 services.append({"name": "results", "kind": "http", "hosts": ["results.internal"], "state": {"lines": []},
                  "routes": [{"resource": "lines", "path": "/lines"}]})
 env = {"FAULTS": " ".join(WORLDS[world])}
 if world == "proxy":
     env.update({name: "http://proxy.internal:3128" for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")})
 print(json.dumps({
-    "agenttwin": "world/1", "name": world, "seed": 1, "limits": {"run_ms": 700000 if world == "long" else 100000, "start_ms": 30000},
+    "agenttwin": "world/1", "name": world, "seed": 1, "limits": {"run_ms": 700000 if world == "long" else 240000, "start_ms": 30000},
     "files": ["*.mjs", "package.json", "node_modules/**"],
     "env": env, "services": services, "faults": faults,
     "workflow": {"command": ["node", world + ".mjs"]},
