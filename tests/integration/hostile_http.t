@@ -34,6 +34,8 @@ is "$(said afterwards)" 200 "and after all of it"
 is "$(json "$receipt" 'r.operations.filter(o => o.route === null && o.reply.status >= 400).length')" 9 "each refusal is an operation, with its reason"
 is "$(json "$receipt" 'r.operations.every(o => o.route !== null || o.nearest.difference !== "")')" true "none is without one"
 is "$(json "$receipt" 'r.operations.filter(o => o.route === "ok").length')" 20002 "each of the others too"
+is "$(json "$receipt" 'r.operations.filter(o => o.views.service === "not-reached" && o.nearest.difference === "the connection ended inside the request").length')" 1000 \
+	"and each connection that never finished, as that"
 peak=$(json "$tmp/peak.json" 'r["memfd:agenttwin"]')
 ok "the largest process of the guest had at most 320 MiB, the bound of bodies and replies with all else ($peak KiB)" test "$peak" -le 327680
 done_testing
