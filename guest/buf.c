@@ -130,25 +130,27 @@ reserve(struct buf *b, size_t len)
 	return (!b->failed && b->size - b->len >= len) || find_room(b, len);
 }
 
-/* Most pieces are a few bytes, for which musl's memcpy has a start that costs more than they do: copies of a fixed size, the
- * last one up to the end, over what the others did already. */
-static void
-copy(char *to, const char *from, size_t len)
+/* see buf.h.  Copies of a fixed size, the last one up to the end, over what the others did already. */
+__attribute__((noinline)) void
+copy_bytes(void *to, const void *from, size_t len)
 {
+	char *t = to;
+	const char *f = from;
+
 	if (len >= 8 && len <= 64) {
 		for (size_t at = 0; at + 8 < len; at += 8)
-			memcpy(to + at, from + at, 8);
-		memcpy(to + len - 8, from + len - 8, 8);
+			memcpy(t + at, f + at, 8);
+		memcpy(t + len - 8, f + len - 8, 8);
 	} else if (len >= 4 && len < 8) {
-		memcpy(to, from, 4);
-		memcpy(to + len - 4, from + len - 4, 4);
+		memcpy(t, f, 4);
+		memcpy(t + len - 4, f + len - 4, 4);
 	} else if (len >= 2 && len < 4) {
-		memcpy(to, from, 2);
-		memcpy(to + len - 2, from + len - 2, 2);
+		memcpy(t, f, 2);
+		memcpy(t + len - 2, f + len - 2, 2);
 	} else if (len == 1) {
-		*to = *from;
+		*t = *f;
 	} else if (len > 0) {
-		memcpy(to, from, len);
+		memcpy(t, f, len);
 	}
 }
 
@@ -159,7 +161,7 @@ buf_add(struct buf *b, const void *data, size_t len)
 	if (len == 0 || !reserve(b, len))
 		return;
 	if (!b->counting)
-		copy(b->at + b->len, data, len);
+		copy_bytes(b->at + b->len, data, len);
 	b->len += len;
 }
 
@@ -285,7 +287,7 @@ add_plain_string(struct buf *b, const char *s, size_t len)
 	if (!b->counting) {
 		to = b->at + b->len;
 		*to = '"';
-		copy(to + 1, s, len);
+		copy_bytes(to + 1, s, len);
 		to[len + 1] = '"';
 	}
 	b->len += len + 2;
@@ -472,6 +474,6 @@ arena_copy(struct arena *a, const char *s, size_t len)
 	char *to = arena_alloc(a, len + 1);
 
 	if (to != NULL)
-		copy(to, s, len);
+		copy_bytes(to, s, len);
 	return to;
 }

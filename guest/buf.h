@@ -10,6 +10,9 @@
 
 struct cJSON;
 
+/* memcpy for what is mostly a few bytes, for which musl's has a start that costs more than they do. */
+void copy_bytes(void *to, const void *from, size_t len) __attribute__((nonnull(1)));
+
 struct buf {
 	char *at; /* owned, not terminated; NULL while empty and when counting */
 	size_t len, size;

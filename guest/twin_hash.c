@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "guest/buf.h"
+
 static enum { UNKNOWN, PORTABLE, NATIVE } kind;
 
 #ifdef __x86_64__
@@ -103,11 +105,13 @@ twin_hash_init(struct twin_hash *h)
 	if (kind == UNKNOWN)
 		kind = is_there() ? NATIVE : PORTABLE;
 	h->native = kind == NATIVE;
+	if (!h->native) {
+		sha256_init(&h->portable);
+		return;
+	}
 	h->held = 0;
 	h->len = 0;
 	memcpy(h->state, start, sizeof(start));
-	if (!h->native)
-		sha256_init(&h->portable);
 }
 
 /* see twin_hash.h */
@@ -124,8 +128,7 @@ twin_hash_add(struct twin_hash *h, const void *data, size_t len)
 	if (h->held > 0) {
 		size_t n = len < 64 - h->held ? len : 64 - h->held;
 
-		if (n > 0)
-			memcpy(h->block + h->held, at, n);
+		copy_bytes(h->block + h->held, at, n);
 		at += n;
 		len -= n;
 		h->held += n;
@@ -136,8 +139,7 @@ twin_hash_add(struct twin_hash *h, const void *data, size_t len)
 	}
 	compress(h->state, at, len / 64);
 	h->held = len % 64;
-	if (h->held > 0)
-		memcpy(h->block, at + len - h->held, h->held);
+	copy_bytes(h->block, at + len - h->held, h->held);
 }
 
 /* see twin_hash.h */

@@ -11,11 +11,15 @@
 
 struct twin_hash { /* private */
 	bool native;
-	size_t held; /* bytes of block */
-	uint64_t len;
-	uint32_t state[8];
-	uint8_t block[64];
-	struct sha256 portable;
+	union {
+		struct {
+			uint32_t state[8];
+			uint64_t len;
+			size_t held; /* bytes of block */
+			uint8_t block[64];
+		};
+		struct sha256 portable;
+	};
 };
 void twin_hash_init(struct twin_hash *h) __attribute__((nonnull));
 void twin_hash_add(struct twin_hash *h, const void *data, size_t len) __attribute__((nonnull(1)));
