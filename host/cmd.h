@@ -27,6 +27,8 @@ int receipt_cmd_diff(int argc, char **argv) __attribute__((warn_unused_result, n
 /* Lists receipts, or removes old ones: 0 done, 2 usage or a folder that cannot be read or changed. */
 int receipt_cmd_ls(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int receipt_cmd_prune(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* Writes one as a page of HTML: 0 written, 2 not. */
+int receipt_cmd_html(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Recomputes what a receipt says: 0 intact, 1 not, 2 usage or unreadable. */
 int receipt_cmd_verify(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int cmd_check(int argc, char **argv) __attribute__((warn_unused_result, nonnull));

@@ -19,7 +19,7 @@ static const struct {
 	{ "show", receipt_cmd_show, "shows one in a terminal" },
 	{ "diff", receipt_cmd_diff, "says what is different between two" },
 	{ "evidence", NULL, NULL },
-	{ "html", NULL, NULL },
+	{ "html", receipt_cmd_html, "writes one as a page of HTML" },
 	{ "verify", receipt_cmd_verify, "recomputes what it says, and says what it could not verify" },
 	{ "ls", receipt_cmd_ls, "lists them, the newest first" },
 	{ "prune", receipt_cmd_prune, "removes old ones" },
