@@ -128,7 +128,7 @@ expect(const struct check *c, struct check_result *r)
 
 	check_describe(c->def->json, what, sizeof(what));
 	if (c->def->kind == CHECK_NEVER)
-		return check_expected(r, "never %s", what);
+		return check_expected(r, "no call of %s", what);
 	bounds_of(c->def->json, &b);
 	return check_expected(r, "%s%s %s%s of %s", check_mode_text(c->def->mode), b.text,
 			      counted_word(json_get_text(c->def->json, "count")),
@@ -190,6 +190,7 @@ check_calls_finish(struct check *c, struct check_result *r)
 		return check_actual(r, "the check could not be evaluated (memory)");
 	if (c->def->mode != MODE_AT_END) {
 		r->held = check_moments_hold(c->def->mode, &c->moments);
+		r->idle = r->held && c->near == 0;
 		return say_moment(c, r);
 	}
 	r->held = c->def->kind == CHECK_NEVER ? c->matched == 0 : holds_now(c);

@@ -106,9 +106,12 @@ judge(const struct check_order *o, uint64_t gap, struct check_result *r)
 			continue;
 		if (i == 0 && !first_sent ? then->n <= first->n : then->t_ms < first->t_ms || then->n == first->n) {
 			check_rests_on(r, "/operations/%" PRIu64, then->n);
+			if (then->n == first->n)
+				return check_actual(
+					r, "operation %" PRIu64 " matches both, and is not later than itself", then->n);
 			return check_actual(r,
-					    "operation %" PRIu64 " came at %" PRIu64 " ms, the first of those before "
-					    "it is operation %" PRIu64 " at %" PRIu64 " ms",
+					    "operation %" PRIu64 " (then) came at %" PRIu64 " ms, operation %" PRIu64
+					    " (first) only at %" PRIu64 " ms",
 					    then->n, then->t_ms, first->n, first->t_ms);
 		}
 		if ((i == 1 || first_sent) && then->t_ms == first->t_ms) {
@@ -143,14 +146,16 @@ check_order_finish(struct check *c, struct check_result *r)
 	point_text(json_get(def, "then"), then, sizeof(then));
 	if (json_get_u64(def, "min_gap_ms", UINT32_MAX, &gap))
 		snprintf(wait, sizeof(wait), "at least %" PRIu64 " ms ", gap);
-	if ((rc = check_expected(r, "every call of (%s) comes %safter the first of (%s)", then, wait, first)) < 0)
+	if ((rc = check_expected(r, "every match of then (%s) is %slater than the first match of first (%s)", then,
+				 wait, first)) < 0)
 		return rc;
 	if (!o->first[0].have && !o->first[1].have) {
 		check_rests_on(r, "/operations");
-		return check_actual(r, "nothing was (%s), so nothing could come after it", first);
+		return check_actual(r, "nothing matched first (%s)", first);
 	}
 	check_rests_on(r, "/operations/%" PRIu64, first_of(o->first, &sent)->n);
 	if (o->thens == 0)
-		return check_actual(r, "nothing was (%s): an order of nothing is not judged as right", then);
+		return check_actual(r, "nothing matched then (%s), and an order of nothing is not taken for kept",
+				    then);
 	return judge(o, gap, r);
 }
