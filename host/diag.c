@@ -67,8 +67,9 @@ printable_len(const unsigned char *s, size_t len)
 	}
 	if (c < 0xa0 || (n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)))
 		return 0;
-	/* surrogates, and the marks that turn the direction of what follows */
-	if ((c >= 0xd800 && c <= 0xdfff) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
+	/* surrogates, what is no character, and the marks that turn the direction of what follows */
+	if ((c >= 0xd800 && c <= 0xdfff) || (c & 0xfffe) == 0xfffe || (c >= 0x202a && c <= 0x202e) ||
+	    (c >= 0x2066 && c <= 0x2069))
 		return 0;
 	return n;
 }

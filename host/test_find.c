@@ -240,6 +240,8 @@ by_real(const void *a, const void *b)
 	if (!x->real || !y->real)
 		return (x->real != NULL) - (y->real != NULL);
 	r = strcmp(x->real, y->real);
+	if (r == 0) /* the shortest name of a file is kept */
+		r = (strlen(x->found.path) > strlen(y->found.path)) - (strlen(x->found.path) < strlen(y->found.path));
 	return r ? r : strcmp(x->found.path, y->found.path);
 }
 

@@ -17,7 +17,7 @@ struct totals {
 
 /* ---- text --------------------------------------------------------------------------------------------------------------- */
 
-/* One line, made what XML 1.0 allows: UTF-8 without control characters and without the two that are none. */
+/* One line, made what XML 1.0 allows: UTF-8 without control characters, which escape_text sees to. */
 static void
 put_line(FILE *f, const char *s, size_t len)
 {
@@ -33,8 +33,6 @@ put_line(FILE *f, const char *s, size_t len)
 			fputs("&gt;", f);
 		else if (*at == '"')
 			fputs("&quot;", f);
-		else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0)
-			fprintf(f, "\\xef\\xbf\\x%02x", (unsigned char)at[2]), at += 2;
 		else
 			fputc(*at, f);
 	}
