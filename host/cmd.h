@@ -24,6 +24,8 @@ int cmd_test(int argc, char **argv) __attribute__((warn_unused_result, nonnull))
 int receipt_cmd_show(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* What is different between two receipts: 0 nothing, 1 something, 2 trouble. */
 int receipt_cmd_diff(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
+/* What somebody needs who has to repair the workflow, as Markdown: 0 written, 2 usage or unreadable. */
+int receipt_cmd_evidence(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 /* Lists receipts, or removes old ones: 0 done, 2 usage or a folder that cannot be read or changed. */
 int receipt_cmd_ls(int argc, char **argv) __attribute__((warn_unused_result, nonnull));
 int receipt_cmd_prune(int argc, char **argv) __attribute__((warn_unused_result, nonnull));

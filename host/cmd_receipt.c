@@ -18,7 +18,7 @@ static const struct {
 } commands[] = {
 	{ "show", receipt_cmd_show, "shows one in a terminal" },
 	{ "diff", receipt_cmd_diff, "says what is different between two" },
-	{ "evidence", NULL, NULL },
+	{ "evidence", receipt_cmd_evidence, "writes Markdown for who repairs the workflow" },
 	{ "html", receipt_cmd_html, "writes one as a page of HTML" },
 	{ "verify", receipt_cmd_verify, "recomputes what it says, and says what it could not verify" },
 	{ "ls", receipt_cmd_ls, "lists them, the newest first" },

@@ -164,7 +164,7 @@ doubts(struct line *l, const cJSON *op, bool full)
 }
 
 void
-report_line(const cJSON *op, uint64_t index, bool full, char out[static REPORT_LINE_MAX])
+report_line(const cJSON *op, uint64_t index, enum report_detail detail, char out[static REPORT_LINE_MAX])
 {
 	struct line l = { .text = out };
 	char service[72];
@@ -177,7 +177,8 @@ report_line(const cJSON *op, uint64_t index, bool full, char out[static REPORT_L
 		dns(&l, op);
 	else
 		call(&l, op);
-	doubts(&l, op, full);
+	if (detail != LINE_CALL)
+		doubts(&l, op, detail == LINE_FULL);
 }
 
 /* ---- other parts ------------------------------------------------------------------------------------------------------------ */

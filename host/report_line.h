@@ -11,9 +11,11 @@ struct cJSON;
 
 #define REPORT_LINE_MAX 1600u
 
-/* "1  475 ms  stripe  POST /v1/refunds -> 200  (refund.create)".  full: with both views, fault, key and what it repeats;
- * else only where they are not as they should be.  op was read, or is anything at all. */
-void report_line(const struct cJSON *op, uint64_t index, bool full, char out[static REPORT_LINE_MAX])
+/* What else of an operation than the call and its answer: nothing; views, fault and what it repeats where they are not as they
+ * should be; both views in any case, and its key. */
+enum report_detail { LINE_CALL, LINE_ODD, LINE_FULL };
+/* "1  475 ms  stripe  POST /v1/refunds -> 200  (refund.create)".  op is what was read, anything at all. */
+void report_line(const struct cJSON *op, uint64_t index, enum report_detail detail, char out[static REPORT_LINE_MAX])
 	__attribute__((nonnull(4)));
 /* A member's text, cut between characters to at most max bytes ("..." is added); "-" without one. */
 const char *report_clip(const struct cJSON *o, const char *name, char *out, size_t max) __attribute__((nonnull(2, 3)));

@@ -38,6 +38,9 @@ struct search {
 	struct wanted wanted[WANTED_MAX];
 	struct state_path paths[PATHS_MAX];
 	struct pending pending[PENDING_MAX];
+	struct picked last[PICK_LAST]; /* a ring; owned */
+	uint64_t bytes[PICK_LAST];
+	size_t last_at;
 	size_t wanted_len, wanted_at, paths_len, pending_len;
 	unsigned kept[PICK_CHECKS_MAX], first, odd;
 };
@@ -307,6 +310,54 @@ count(struct pick *p, const cJSON *op)
 	p->denied += equal(did, "applied") && equal(told, "told-error");
 }
 
+/* Perhaps one of the last; who stood there was not. */
+static void
+remember(struct search *s, cJSON *op, uint64_t index, uint64_t bytes, bool odd)
+{
+	struct picked *l = &s->last[s->last_at];
+
+	cJSON_Delete(l->op);
+	*l = (struct picked){ .index = index, .op = op, .odd = odd, .last = true };
+	s->bytes[s->last_at] = bytes;
+	s->last_at = (s->last_at + 1) % PICK_LAST;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct picked *x = a, *y = b;
+
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int
+keep_last(struct search *s)
+{
+	struct picked *k;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < PICK_LAST; i++) {
+		struct picked *l = &s->last[i];
+
+		if (!l->op)
+			continue;
+		k = r == 0 ? keep(s->p, l->op, l->index, s->bytes[i]) : NULL;
+		if (k) {
+			k->odd = l->odd;
+			k->last = true;
+		} else {
+			if (r < 0)
+				cJSON_Delete(l->op);
+			r = -ENOMEM;
+		}
+		l->op = NULL;
+	}
+	if (s->p->len)
+		qsort(s->p->list, s->p->len, sizeof(s->p->list[0]), by_place);
+	return r;
+}
+
 /* The checks that rest on it, as bits; those of whom enough are kept only count. */
 static uint64_t
 checks_of(struct search *s, const cJSON *op, uint64_t index)
@@ -370,7 +421,7 @@ look(struct search *s, cJSON *op, uint64_t index, uint64_t bytes)
 	count(s->p, op);
 	s->p->odd += odd;
 	if (!checks && !after && index >= PICK_FIRST && (!odd || s->odd >= PICK_ODD)) {
-		cJSON_Delete(op);
+		remember(s, op, index, bytes, odd);
 		return 0;
 	}
 	s->odd += odd;
@@ -404,12 +455,14 @@ pick_operations(struct receipt_doc *doc, struct pick *p)
 	s->p = p;
 	look_for(s, json_get(doc->rest, "checks"));
 	for (before = cursor; (r = receipt_next(doc, &cursor, &op)) == 1; before = cursor) {
-		r = look(s, op, before.index, before.at ? cursor.at - before.at : SMALL + 1);
-		if (r < 0) {
-			snprintf(doc->why, sizeof(doc->why), "%s", strerror(-r));
+		r = look(s, op, before.index, cursor.at - (before.at ? before.at : doc->list_at));
+		if (r < 0)
 			break;
-		}
 	}
+	if (keep_last(s) < 0)
+		r = -ENOMEM;
+	if (r == -ENOMEM)
+		snprintf(doc->why, sizeof(doc->why), "%s", strerror(-r));
 	free(s);
-	return r < 0 ? r : 0;
+	return r;
 }

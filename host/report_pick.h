@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * report_pick.h - the operations that a report of a receipt speaks of, found in one pass over all: those that checks which did
- * not hold rest on, those that met a fault or ended in doubt and what came after them, and the first ones.  Bounded: of each
+ * not hold rest on, those that met a fault or ended in doubt and what came after them, the first and the last ones.  Bounded: of each
  * check and each list only the first are kept, the others are counted. */
 #ifndef HOST_REPORT_PICK_H
 #define HOST_REPORT_PICK_H
@@ -15,12 +15,14 @@ struct receipt_doc;
 #define PICK_OF_CHECK 20u   /* operations kept for each of them */
 #define PICK_FIRST 40u      /* operations at the beginning */
 #define PICK_ODD 40u        /* of those that met a fault or ended in doubt */
+#define PICK_LAST 10u       /* operations at the end */
 
 struct picked {
 	uint64_t index;   /* in the list of operations */
 	struct cJSON *op; /* owned; what is long in a large one is left out */
 	uint64_t checks;  /* bit k: the k-th check that did not hold rests on it */
 	bool odd;         /* a fault, a view that is not fine, no route */
+	bool last;        /* one of the last, kept for nothing else */
 	uint64_t after;   /* index + 1 of the odd one after which the client did this next; 0: of none */
 };
 struct pick {

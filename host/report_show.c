@@ -16,6 +16,7 @@
 
 #define ROWS_SHOWN 20
 #define CHANGES_SHOWN 30
+#define LAST_SHOWN 5u
 #define TAIL_SHOWN 1200u
 
 static const char *
@@ -146,7 +147,7 @@ rests(struct page *p, const cJSON *check, const struct pick *pick, unsigned k)
 			continue;
 		if (shown++ == 0 && pick->derived[k])
 			page_field(p, PLAIN, "", "changed by");
-		report_line(pick->list[i].op, pick->list[i].index, true, line);
+		report_line(pick->list[i].op, pick->list[i].index, LINE_FULL, line);
 		page_text(p, PLAIN, "", line);
 	}
 	if (k < PICK_CHECKS_MAX && pick->of_check[k] > shown)
@@ -309,7 +310,7 @@ operations(struct page *p, const struct pick *k, uint64_t all)
 	for (i = 0; i < k->len; i++) {
 		if (k->list[i].index >= PICK_FIRST)
 			continue;
-		report_line(k->list[i].op, k->list[i].index, false, line);
+		report_line(k->list[i].op, k->list[i].index, LINE_ODD, line);
 		page_text(p, k->list[i].odd ? DOUBT : PLAIN, "", line);
 		odd_first += k->list[i].odd;
 		first++;
@@ -320,12 +321,20 @@ operations(struct page *p, const struct pick *k, uint64_t all)
 	for (i = 0; i < k->len && odd < PICK_ODD; i++) {
 		if (k->list[i].index < PICK_FIRST || !k->list[i].odd)
 			continue;
-		report_line(k->list[i].op, k->list[i].index, false, line);
+		report_line(k->list[i].op, k->list[i].index, LINE_ODD, line);
 		page_text(p, DOUBT, "", line);
 		odd++;
 	}
 	if (all > first && k->odd > odd_first + odd)
 		page_field(p, PLAIN, "", "... and %" PRIu64 " more of those", k->odd - odd_first - odd);
+	if (all > first)
+		page_text(p, PLAIN, "", "the last of all:");
+	for (i = 0; i < k->len; i++) {
+		if (k->list[i].index < PICK_FIRST || k->list[i].index + LAST_SHOWN < all)
+			continue;
+		report_line(k->list[i].op, k->list[i].index, LINE_ODD, line);
+		page_text(p, k->list[i].odd ? DOUBT : PLAIN, "", line);
+	}
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------------------- */
