@@ -12,6 +12,5 @@
 size_t base64_text(const void *data, size_t len, char *out) __attribute__((nonnull));
 /* Decodes text of exactly len characters into out[0..size).  Strict: no other character, padding where it belongs, no stray bits
  * in the last character, so that bytes have one text only.  Returns their number; -EPROTO; -EMSGSIZE when out is too small. */
-long base64_bytes(const char *text, size_t len, uint8_t *out, size_t size)
-	__attribute__((warn_unused_result, nonnull));
+long base64_bytes(const char *text, size_t len, uint8_t *out, size_t size) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -16,7 +16,8 @@ line(struct sha256 *h, const char *name, const char *value)
 }
 
 void
-fingerprint_begin(struct sha256 *h, const char *policy, const char *world_sha256, uint64_t seed, int code, unsigned signal)
+fingerprint_begin(struct sha256 *h, const char *policy, const char *world_sha256, uint64_t seed, int code,
+		  unsigned signal)
 {
 	char text[64];
 

@@ -20,7 +20,7 @@
 #include "host/redact.h"
 
 #define EXPIRES_MARGIN_S 60u
-#define JUDGE_MS 300000u /* checks and the receipt of a long run on a slow machine */
+#define JUDGE_MS 300000u    /* checks and the receipt of a long run on a slow machine */
 #define OPEN_FILES_MIN 512u /* the twins take 256, and the guest stands above that */
 
 /* ---- before anything runs --------------------------------------------------------------------------------------------- */

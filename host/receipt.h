@@ -33,7 +33,7 @@ struct receipt { /* all borrowed */
 	const char *run_id, *world_path, *reproduce, *events_name, *guest_version;
 	const char *guest_sha256;
 	const char *seed_from, *fingerprint;
-	const char *signer; /* the id of the key that this receipt will be signed with, or NULL */
+	const char *signer;                /* the id of the key that this receipt will be signed with, or NULL */
 	const struct reference *reference; /* the run that this one was to be like, or NULL */
 	uint64_t seed, started_unix_ms, ended_unix_ms, duration_ms;
 };
