@@ -215,6 +215,8 @@ prepare(struct checks *all, struct check *c)
 	if ((is_named(c->def->kind) || is_of_state(c->def->kind)) && !all->writes &&
 	    !(all->writes = check_writes_new(all->w)))
 		return -ENOMEM;
+	if (is_named(c->def->kind))
+		all->writes->whole = true;
 	if (check_is_of_states(c->def))
 		return check_moments_prepare(all->model, c->def);
 	switch (c->def->kind) {

@@ -11,6 +11,7 @@
 
 #define SHOWN_MAX 5u
 #define PATH_SIZE 1200u
+#define MEMBERS_MAX 4096 /* of an object whose members are compared one by one; a larger one differs as a whole */
 
 /* What differs so far. */
 struct difference {
@@ -112,18 +113,21 @@ static void compare(struct difference *d, const char *path, const cJSON *before,
 static void
 compare_inside(struct difference *d, const char *path, const cJSON *before, const cJSON *after)
 {
-	const cJSON *v, *other = after->child;
+	const cJSON *v, *other, *next = after->child;
 	char sub[PATH_SIZE], index[24];
 	size_t i = 0;
 
 	cJSON_ArrayForEach(v, before)
 	{
 		snprintf(index, sizeof(index), "%zu", i++);
+		/* Most members stand in the same order. */
+		other = !v->string || (next && strcmp(next->string, v->string) == 0) ? next
+										     : json_get(after, v->string);
+		next = other ? other->next : next;
 		if (!join(sub, path, v->string ? v->string : index))
 			differ(d, path, before, after);
 		else
-			compare(d, sub, v, v->string ? json_get(after, v->string) : other);
-		other = other && !v->string ? other->next : other;
+			compare(d, sub, v, other);
 	}
 	for (v = cJSON_IsObject(after) ? after->child : NULL; v; v = v->next)
 		if (!json_get(before, v->string) && join(sub, path, v->string))
@@ -135,7 +139,8 @@ compare(struct difference *d, const char *path, const cJSON *before, const cJSON
 {
 	if (json_equal(before, after) || is_excepted(d, path))
 		return;
-	if ((cJSON_IsObject(before) && cJSON_IsObject(after)) ||
+	if ((cJSON_IsObject(before) && cJSON_IsObject(after) && cJSON_GetArraySize(before) <= MEMBERS_MAX &&
+	     cJSON_GetArraySize(after) <= MEMBERS_MAX) ||
 	    (cJSON_IsArray(before) && cJSON_IsArray(after) && cJSON_GetArraySize(before) == cJSON_GetArraySize(after)))
 		compare_inside(d, path, before, after);
 	else

@@ -443,6 +443,8 @@ effects_add(struct check_writes *t, struct call_seen *c, const cJSON *op, const 
 		return;
 	c->flags |= CALL_EFFECT;
 	t->effects++;
+	if (!t->whole)
+		return;
 	l = &t->logical[c->logical];
 	if (l->effect && (adds || changes(m)))
 		c->flags |= CALL_AGAIN;
@@ -516,6 +518,25 @@ find_sent(struct check_writes *t, struct call_seen *c, const cJSON *op, const ch
 	c->logical = *at;
 }
 
+static void
+follow(struct check_writes *t, struct call_seen *c, size_t s, const cJSON *op, const struct check_model *m)
+{
+	const char *service = json_get_text(op, "service");
+
+	c->route = find_route(t, json_get_text(op, "route"));
+	if (c->flags & CALL_SENT)
+		find_sent(t, c, op, service);
+	else
+		find_logical(t, c, op, service);
+	find_place(t, c, op, service);
+	if (t->failed)
+		return;
+	if (!(c->flags & CALL_SENT))
+		effects_add(t, c, op, service, m);
+	if (c->flags & CALL_OK)
+		acknowledged(t, c, s, op);
+}
+
 void
 check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op, const struct check_model *m)
 {
@@ -529,18 +550,12 @@ check_writes_add(struct check_writes *t, uint64_t n, const struct cJSON *op, con
 			break;
 	c.service = (uint16_t)s;
 	flags_of(t, &c, s, op);
-	c.route = find_route(t, json_get_text(op, "route"));
-	if (c.flags & CALL_SENT)
-		find_sent(t, &c, op, service);
-	else
-		find_logical(t, &c, op, service);
-	find_place(t, &c, op, service);
-	if (t->failed)
-		return;
-	if (!(c.flags & CALL_SENT))
+	if (t->whole)
+		follow(t, &c, s, op, m);
+	else if (!(c.flags & CALL_SENT))
 		effects_add(t, &c, op, service, m);
-	if (c.flags & CALL_OK)
-		acknowledged(t, &c, s, op);
+	if (t->failed || (!t->whole && !(c.flags & CALL_EFFECT)))
+		return;
 	p = one_more(t, t->calls, &t->calls_len, &t->calls_size, sizeof(*t->calls));
 	if (!p)
 		return;
