@@ -208,10 +208,59 @@ test_object(void)
 	cJSON_Delete(other);
 }
 
+/* The rows that changes left, as they are now. */
+static void
+changes(void)
+{
+	struct state s;
+	struct collection *c;
+	struct row *a, *b, *again;
+	struct buf out;
+	const char *text;
+
+	buf_init(&out, 4096);
+	state_init(&s, &budget, 1u << 20);
+	c = state_add_collection(&s, "things");
+	is_int(state_create(&s, c, "a", row("a", 1), &a), 0, "create a");
+	is_int(state_create(&s, c, "b/~", row("b/~", 2), &b), 0, "create b");
+	state_keep(&s);
+	state_changes(&s, &out);
+	is_int((long long)out.len, 0, "what was kept is no change");
+	is_int(state_replace(&s, c, b, row("b/~", 3)), 0, "replace");
+	is_int(state_replace(&s, c, b, row("b/~", 4)), 0, "twice");
+	is_int(state_set(&s, "n", cJSON_CreateNumber(1)), 0, "set a variable");
+	is_int(state_delete(&s, c, a), 0, "delete");
+	state_changes(&s, &out);
+	is_str(buf_terminate(&out),
+	       "{\"at\":\"/things/a\",\"row\":null},{\"at\":\"/things/b~1~0\",\"row\":{\"id\":\"b/~\",\"v\":4}},"
+	       "{\"at\":\"/things/b~1~0\",\"row\":{\"id\":\"b/~\",\"v\":4}}",
+	       "each as it is now");
+	is_int(state_create(&s, c, "a", row("a", 5), &again), 0, "and there again");
+	out.len = 0;
+	state_changes(&s, &out);
+	text = buf_terminate(&out);
+	ok(text && !strstr(text, "null") && strstr(text, "{\"at\":\"/things/a\",\"row\":{\"id\":\"a\",\"v\":5}}"),
+	   "a row that came back is not gone: %s", text);
+	state_undo(&s);
+	out.len = 0;
+	state_changes(&s, &out);
+	is_int((long long)out.len, 0, "nor is what was undone");
+	is_int(state_replace(&s, c, b, row("b/~", 3)), 0, "replace");
+	buf_wipe(&out);
+	buf_init(&out, 20);
+	state_changes(&s, &out);
+	ok(out.failed, "what is too large says so");
+	buf_wipe(&out);
+	state_undo(&s);
+	state_wipe(&s);
+}
+
 int
 main(void)
 {
 	basics();
+	budget.used = 0;
+	changes();
 	budget.used = 0;
 	limits();
 	for (unsigned seed = 1; seed <= 3; seed++)
