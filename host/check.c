@@ -47,6 +47,8 @@ check_kind_name(enum check_kind k)
 		return "every-write-idempotent";
 	case CHECK_RECOVERS:
 		return "recovers-from-faults";
+	case CHECK_JQ:
+		return "jq";
 	}
 	return "?";
 }
@@ -80,6 +82,20 @@ check_actual(struct check_result *r, const char *format, ...)
 	va_list ap;
 	int rc;
 
+	va_start(ap, format);
+	rc = set(&r->actual, format, ap);
+	va_end(ap);
+	return rc;
+}
+
+int
+check_unknown(struct check_result *r, const char *format, ...)
+{
+	va_list ap;
+	int rc;
+
+	r->held = r->idle = false;
+	r->unknown = true;
 	va_start(ap, format);
 	rc = set(&r->actual, format, ap);
 	va_end(ap);
@@ -271,6 +287,7 @@ checks_wipe(struct checks *c)
 		check_trace_free(c->list[i].trace);
 		free(c->list[i].then);
 		digest_map_wipe(&c->list[i].keys);
+		free(c->list[i].each);
 		cJSON_Delete(c->list[i].first);
 	}
 	for (i = 0; i < c->results_len; i++) {
@@ -347,6 +364,12 @@ is_of_operations(enum check_kind k)
 	return k == CHECK_CALLS || k == CHECK_NEVER || k == CHECK_ORDER || is_named(k);
 }
 
+static const char *
+role_of(const struct world_check *def)
+{
+	return def->sweep ? "sweep" : def->evidence ? "evidence" : "required";
+}
+
 static int
 finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check_result *r)
 {
@@ -355,6 +378,7 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	r->id = one->def->id;
 	r->kind = check_kind_name(one->def->kind);
 	r->because = one->def->because;
+	r->role = role_of(one->def);
 	if (check_is_of_states(one->def))
 		return check_moments_finish(one, c->model, c->redact, r);
 	switch (one->def->kind) {
@@ -383,8 +407,19 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	case CHECK_IDEMPOTENT:
 	case CHECK_RECOVERS:
 		return check_named_finish(one->def, c->writes, f, r);
+	case CHECK_JQ:
+		return check_jq_finish(one->def, r);
 	}
 	return -EINVAL;
+}
+
+void
+check_set_aside(struct check_result *r)
+{
+	if (strcmp(r->role, "sweep") != 0)
+		return;
+	r->held_here = r->held;
+	r->held = r->idle = false;
 }
 
 int
@@ -402,17 +437,48 @@ checks_finish(struct checks *c, const struct check_facts *f)
 	c->results_len = c->len + CHECK_BUILT_IN + (f->triggers > 0);
 	for (i = 0; i < c->results_len; i++) {
 		r = &c->results[i];
+		r->role = "required";
 		rc = i < c->len ? finish_one(c, i, f, r) : check_built_in(i - c->len, f, r);
-		if (rc < 0)
+		if (rc < 0) {
+			c->results_len = i; /* the others are not even begun */
+			free(r->expected);
+			free(r->actual);
 			return rc;
-		if (i < c->len && f->truncated[TRUNCATED_OPERATIONS] && r->held &&
+		}
+		if (i >= c->len)
+			continue;
+		if (f->truncated[TRUNCATED_OPERATIONS] &&
 		    (is_of_operations(c->list[i].def->kind) || check_is_of_states(c->list[i].def))) {
-			r->held = r->idle = false;
-			if ((rc = check_actual(r, "not all operations are recorded: the limit was reached")) < 0)
+			if (r->held &&
+			    (rc = check_unknown(r, "not all operations are recorded: the limit was reached")) < 0)
 				return rc;
+			r->unknown = true; /* what speaks against it stays said */
+		}
+		if (check_has_jq(&c->list[i])) { /* until checks_jq_take only a half of it is judged */
+			r->held_here = r->held;
+			r->unknown = r->unknown || r->held;
+			r->held = false;
+		} else {
+			check_set_aside(r);
 		}
 	}
 	return 0;
+}
+
+static bool
+is_required(const struct check_result *r)
+{
+	return strcmp(r->role, "required") == 0;
+}
+
+size_t
+checks_required(const struct checks *c)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < c->results_len; i++)
+		n += is_required(&c->results[i]);
+	return n;
 }
 
 size_t
@@ -421,6 +487,6 @@ checks_not_held(const struct checks *c)
 	size_t i, n = 0;
 
 	for (i = 0; i < c->results_len; i++)
-		n += !c->results[i].held;
+		n += is_required(&c->results[i]) && !c->results[i].held;
 	return n;
 }

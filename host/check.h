@@ -26,7 +26,10 @@ struct check_model;  /* check_model.h */
 
 struct check_result {
 	const char *id, *kind, *because; /* borrowed from the world, or static; because may be NULL */
-	bool held;
+	const char *role; /* "required"; "evidence": an outcome asks for it; "sweep": judged over all runs of one */
+	bool held;        /* false of a sweep's: no single run can tell */
+	bool held_here; /* of a sweep's: whether it held in this run; until checks_jq_take also of a half judged one */
+	bool unknown;   /* it could not be judged: not held, but nobody may conclude the contrary */
 	bool idle;               /* held, but nothing happened that it could have been about: it rests on nothing */
 	char *expected, *actual; /* owned; one line of text each */
 	size_t rests_len;        /* JSON Pointers into the receipt */
@@ -51,6 +54,8 @@ struct check {
 	struct cJSON *first;           /* owned: of all_equal, the first value */
 	char *then;                    /* owned: what a state was at moments.at */
 	bool differs, nothing, failed; /* nothing: there was no value; failed: no memory */
+	uint32_t *each;                /* owned: of `each`, the operations selected */
+	size_t each_len, each_size;
 	struct check_order *order;     /* owned, private to check_order.c, as the next to check_process.c */
 	struct check_trace *trace;
 };
@@ -102,14 +107,27 @@ void checks_state(struct checks *c, unsigned phase, size_t service, const struct
 /* One operation, validated, number n. */
 void checks_operation(struct checks *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int checks_finish(struct checks *c, const struct check_facts *f) __attribute__((warn_unused_result, nonnull));
+/* How many are required, and of those did not hold or could not be judged. */
+size_t checks_required(const struct checks *c) __attribute__((nonnull));
 size_t checks_not_held(const struct checks *c) __attribute__((nonnull));
 /* Whether operations have to tell the rows that they left: a check asks what the services held on the way. */
 bool checks_want_rows(const struct world *w) __attribute__((nonnull));
+/* check_jq.c.  What checks and outcomes ask of jq, after checks_finish: for each check with an expression, then for each such
+ * condition of an outcome, one task, in the order of the world.  *tasks is owned by the caller; NULL when there are none. */
+struct jq_task;
+int checks_jq_tasks(const struct checks *c, struct jq_task **tasks, size_t *len)
+	__attribute__((warn_unused_result, nonnull));
+/* What came of them goes into the results. */
+int checks_jq_take(struct checks *c, const struct jq_task *tasks) __attribute__((warn_unused_result, nonnull(1)));
+/* The check is of kind jq, or has an `each`: until then its result is not whole, and the draft leaves it out. */
+bool check_has_jq(const struct check *c) __attribute__((nonnull));
 const char *check_kind_name(enum check_kind k) __attribute__((returns_nonnull));
 
 /* Private to check_*.c: set what a result says; 0 or -ENOMEM. */
 int check_expected(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
 int check_actual(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
+/* The same of one that cannot be judged: it does not hold, and is unknown. */
+int check_unknown(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
 void check_rests_on(struct check_result *r, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull));
 
 /* The same, before all that stands there; an operation stands there once. */
@@ -139,6 +157,9 @@ int check_stream_finish(struct check_stream *s, bool truncated, const struct red
 
 void check_calls_add(struct check *c, uint64_t n, const struct cJSON *op) __attribute__((nonnull));
 int check_calls_finish(struct check *c, struct check_result *r) __attribute__((nonnull));
+/* What a single run says of a check over a sweep decides nothing in it. */
+void check_set_aside(struct check_result *r) __attribute__((nonnull));
+int check_jq_finish(const struct world_check *def, struct check_result *r) __attribute__((nonnull));
 
 struct check_order *check_order_new(void); /* NULL: no memory */
 void check_order_free(struct check_order *o);

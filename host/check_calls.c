@@ -8,6 +8,7 @@
 
 #include "host/check.h"
 #include "host/digest_map.h"
+#include "host/jq_run.h"
 #include "host/json.h"
 
 /* Keys that are the same count once. */
@@ -36,6 +37,28 @@ equal_add(struct check *c, const char *pointer, const cJSON *op)
 		c->failed = !(c->first = cJSON_Duplicate(v, true)) || c->failed;
 	else if (!json_equal(c->first, v))
 		c->differs = true;
+}
+
+/* Remembered for `each`, as far as anything is evaluated. */
+static void
+each_add(struct check *c, uint64_t n)
+{
+	size_t size;
+	void *p;
+
+	if (c->each_len > JQ_OPERATIONS_MAX)
+		return;
+	if (c->each_len == c->each_size) {
+		size = c->each_size ? 2 * c->each_size : 64;
+		p = reallocarray(c->each, size, sizeof(*c->each));
+		if (!p) {
+			c->failed = true;
+			return;
+		}
+		c->each = p;
+		c->each_size = size;
+	}
+	c->each[c->each_len++] = (uint32_t)n;
 }
 
 struct bounds {
@@ -107,6 +130,8 @@ check_calls_add(struct check *c, uint64_t n, const struct cJSON *op)
 	}
 	if (equal)
 		equal_add(c, equal, op);
+	if (c->def->expr)
+		each_add(c, n);
 	if (c->def->mode != MODE_AT_END && check_moment(c, holds_now(c), n))
 		c->counted_then = c->counted;
 }
@@ -130,9 +155,10 @@ expect(const struct check *c, struct check_result *r)
 	if (c->def->kind == CHECK_NEVER)
 		return check_expected(r, "no call of %s", what);
 	bounds_of(c->def->json, &b);
-	return check_expected(r, "%s%s %s%s of %s", check_mode_text(c->def->mode), b.text,
+	return check_expected(r, "%s%s %s%s of %s%s%.400s", check_mode_text(c->def->mode), b.text,
 			      counted_word(json_get_text(c->def->json, "count")),
-			      b.low == 1 && (b.high == 1 || b.high == UINT64_MAX) ? "" : "s", what);
+			      b.low == 1 && (b.high == 1 || b.high == UINT64_MAX) ? "" : "s", what,
+			      c->def->expr ? ", each with: " : "", c->def->expr ? c->def->expr : "");
 }
 
 /* Why it does not hold, besides the number. */
@@ -187,7 +213,7 @@ check_calls_finish(struct check *c, struct check_result *r)
 	if ((rc = expect(c, r)) < 0)
 		return rc;
 	if (c->failed)
-		return check_actual(r, "the check could not be evaluated (memory)");
+		return check_unknown(r, "the check could not be evaluated (memory)");
 	if (c->def->mode != MODE_AT_END) {
 		r->held = check_moments_hold(c->def->mode, &c->moments);
 		r->idle = r->held && c->near == 0;

@@ -55,7 +55,7 @@ check_exit_finish(const struct world_check *def, const struct check_facts *f, st
 		return rc;
 	check_rests_on(r, "/outcome/exit");
 	if (!e)
-		return check_actual(r, "the workflow's end is not recorded");
+		return check_unknown(r, "the workflow's end is not recorded");
 	if (e->stage != EXEC_OK)
 		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(e->stage),
 				    e->errno_name);
@@ -134,27 +134,24 @@ check_egress_finish(const struct check_facts *f, struct check_result *r)
 	check_rests_on(r, "/boundary/denied_egress");
 	check_rests_on(r, "/boundary/refused_names");
 	if (!f->sandbox)
-		return check_actual(r, "cannot be judged without a boundary");
+		return check_unknown(r, "cannot be judged without a boundary");
 	if (!json_get_u64(total, "workflow", UINT64_MAX, &workflow) ||
 	    !json_get_u64(total, "twins", UINT64_MAX, &twins))
-		return check_actual(r, "no count of denied packets was recorded");
+		return check_unknown(r, "no count of denied packets was recorded");
 	r->held = workflow == 0 && twins == 0 && f->names_refused == 0;
 	if (r->held && egress_ownerless(f, total, text, sizeof(text))) {
-		r->held = false;
-		return check_actual(r, "%s", text);
+		return check_unknown(r, "%s", text);
 	}
 	cJSON_ArrayForEach(row, json_get(f->denied, "rows"))
 	{
 		owner = json_get_text(row, "owner");
 		if (workflow == 0 && twins == 0 &&
 		    (!owner || strcmp(owner, "workflow") == 0 || strcmp(owner, "twins") == 0)) {
-			r->held = false;
-			return check_actual(r, "a denied packet is listed that the totals do not count");
+			return check_unknown(r, "a denied packet is listed that the totals do not count");
 		}
 	}
 	if (r->held && f->truncated[TRUNCATED_OPERATIONS]) {
-		r->held = false;
-		return check_actual(r, "the operations are not whole: a refused name may be missing");
+		return check_unknown(r, "the operations are not whole: a refused name may be missing");
 	}
 	r->idle = r->held && f->operations == 0 && (!f->exit || f->exit->stdout_bytes + f->exit->stderr_bytes == 0);
 	return egress_actual(f, workflow, twins, r);

@@ -124,9 +124,9 @@ check_moments_finish(struct check *c, const struct check_model *m, const struct 
 	if (r->rests_len == 0)
 		check_rests_on(r, "/state/diff");
 	if (trouble)
-		return check_actual(r, "it cannot be judged along the run: %s", trouble);
+		return check_unknown(r, "it cannot be judged along the run: %s", trouble);
 	if (c->failed || a->seen == 0)
-		return check_actual(r, "the check could not be evaluated (memory)");
+		return check_unknown(r, "the check could not be evaluated (memory)");
 	r->held = check_moments_hold(c->def->mode, a);
 	r->idle = r->held && m->steps == 0;
 	if (!a->marked)

@@ -255,7 +255,7 @@ check_named_finish(const struct world_check *def, struct check_writes *t, const 
 	if (rc < 0)
 		return rc;
 	if (!t || t->failed)
-		return check_actual(r, "the check could not be evaluated (memory)");
+		return check_unknown(r, "the check could not be evaluated (memory)");
 	if (def->kind == CHECK_NO_DUPLICATES)
 		return duplicates(t, def->json, &a);
 	if (def->kind == CHECK_NO_LOST)

@@ -164,20 +164,19 @@ check_process_finish(struct check *c, const struct check_facts *f, const struct 
 		check_rests_on(r, "/outcome/stderr");
 	check_rests_on(r, limit ? "/outcome/resources/max_rss_kib" : "/outcome/exit");
 	if (!f->exit)
-		return check_actual(r, "the workflow's end is not recorded");
+		return check_unknown(r, "the workflow's end is not recorded");
 	if (f->exit->stage != EXEC_OK)
 		return check_actual(r, "the workflow could not be started: %s %s", exec_stage_name(f->exit->stage),
 				    f->exit->errno_name);
 	if (want && f->truncated[TRUNCATED_STDERR])
-		return check_actual(r, "stderr was cut off: a report may be missing");
+		return check_unknown(r, "stderr was cut off: a report may be missing");
 	if (c->trace->len)
 		line_end(c->trace);
 	r->held = true;
 	if (want && ((rc = uncaught(c->trace, f, redact, r)) < 0 || !r->held))
 		return rc;
 	if (limit && f->exit->max_rss_kib == 0) {
-		r->held = false;
-		return check_actual(r, "the size of the workflow was not measured");
+		return check_unknown(r, "the size of the workflow was not measured");
 	}
 	if (limit)
 		r->held = f->exit->max_rss_kib <= most * 1024;

@@ -250,7 +250,7 @@ json_finish(struct check_stream *s, const struct redact *redact, struct check_re
 	int rc;
 
 	if (s->cut)
-		return check_actual(r, "%s is longer than %u bytes, too long to parse", s->name, CHECK_JSON_MAX);
+		return check_unknown(r, "%s is longer than %u bytes, too long to parse", s->name, CHECK_JSON_MAX);
 	doc = json_take(s->buf ? s->buf : "", s->have, CHECK_JSON_MAX, why);
 	if (!doc)
 		return check_actual(r, "%s is not JSON: %s", s->name, why);
@@ -328,14 +328,15 @@ modes_finish(struct check_stream *s, const struct redact *redact, struct check_r
 	if (s->lines == 0 && s->when == MODE_ALWAYS)
 		return check_actual(r, "the workflow wrote no line to %s", s->name);
 	if (s->line_at) {
+		r->unknown = s->cut && s->when == MODE_ALWAYS;
 		hide(redact, s->decides, strlen(s->decides), shown);
 		return check_actual(r, "line %" PRIu64 " %s: '%.100s'%s", s->line_at,
 				    s->when == MODE_ALWAYS ? "does not" : "does", shown,
 				    strlen(shown) > 100 ? "..." : "");
 	}
 	if (s->cut && s->when == MODE_NEVER)
-		return check_actual(r, "a line is longer than %u bytes: what stands beyond was not judged",
-				    CHECK_LINE_MAX);
+		return check_unknown(r, "a line is longer than %u bytes: what stands beyond was not judged",
+				     CHECK_LINE_MAX);
 	r->held = true;
 	r->idle = s->bytes == 0;
 	return check_actual(r, "so in each of %" PRIu64 " lines", s->lines);
@@ -351,10 +352,10 @@ check_stream_finish(struct check_stream *s, bool truncated, const struct redact 
 		return rc;
 	check_rests_on(r, "/outcome/%s", s->name);
 	if (truncated)
-		return check_actual(r, "%s was cut off after %" PRIu64 " bytes: a truncated stream never holds",
-				    s->name, s->bytes);
+		return check_unknown(r, "%s was cut off after %" PRIu64 " bytes: a truncated stream never holds",
+				     s->name, s->bytes);
 	if (s->failed || s->mode == STREAM_NONE)
-		return check_actual(r, "the check could not be evaluated (pattern or memory)");
+		return check_unknown(r, "the check could not be evaluated (pattern or memory)");
 	if (s->mode == STREAM_JSON)
 		return json_finish(s, redact, r);
 	if (s->mode == STREAM_MATCHES && s->have)
@@ -368,6 +369,7 @@ check_stream_finish(struct check_stream *s, bool truncated, const struct redact 
 	r->idle = r->held && s->bytes == 0;
 	if (r->held)
 		return check_actual(r, "it does, in %" PRIu64 " bytes", s->bytes);
+	r->unknown = s->mode == STREAM_MATCHES && s->cut;
 	if (s->bytes == 0)
 		return check_actual(r, "nothing was written to %s", s->name);
 	hide(redact, s->head, strnlen(s->head, s->head_len), shown);

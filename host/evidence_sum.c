@@ -152,7 +152,10 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 			  e->have_exit ? e->exit.signal : 0u);
 	hash_operations(&h, e);
 	for (i = 0; i < e->checks->results_len; i++)
-		fingerprint_check(&h, e->checks->results[i].id, e->checks->results[i].held ? "held" : "not held");
+		fingerprint_check(&h, e->checks->results[i].id,
+				  strcmp(e->checks->results[i].role, "sweep") == 0 ? "not judged"
+				  : e->checks->results[i].held                     ? "held"
+										   : "not held");
 	for (i = 0; i < e->w->services_len; i++) {
 		if (!evidence_state_digest(e, i, digest))
 			continue;

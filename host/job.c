@@ -528,16 +528,17 @@ sign_receipt(struct job *j, FILE *f)
 	return attest_sign(f, j->spool.fd, &a, &j->sign);
 }
 
-static int
-write_receipt(struct job *j, uint64_t took_ms)
+void
+job_receipt(struct job *j, uint64_t took_ms, struct receipt *r)
 {
-	struct receipt r = {
+	*r = (struct receipt){
 		.world = &j->world,
 		.stage = &j->stage,
 		.cred = &j->cred,
 		.redact = j->redact,
 		.evidence = &j->evidence,
 		.checks = &j->checks,
+		.outcomes = &j->outcomes,
 		.run = &j->run.facts,
 		.verdict = &j->verdict,
 		.backend = j->ops,
@@ -558,11 +559,18 @@ write_receipt(struct job *j, uint64_t took_ms)
 		.ended_unix_ms = j->started_unix_ms + took_ms,
 		.duration_ms = took_ms,
 	};
+}
+
+static int
+write_receipt(struct job *j, uint64_t took_ms)
+{
 	FILE *f = store_temporary(&j->store);
+	struct receipt r;
 	int rc;
 
 	if (!f)
 		return -errno;
+	job_receipt(j, took_ms, &r);
 	rc = receipt_write(f, &r);
 	if (rc == 0 && j->signs)
 		rc = sign_receipt(j, f);
@@ -594,75 +602,6 @@ print_json(struct job *j)
 	return r;
 }
 
-/* Killed, not by us, while the kernel killed for lack of memory: the guest sees only the signal. */
-static void
-judge_memory(struct job *j, struct check_facts *f)
-{
-	struct plan_exit *x = &j->evidence.exit;
-	char memory[96], why[320];
-
-	f->memory_most = j->facts.memory_most;
-	f->oom_kills = j->facts.oom_kills;
-	f->oom_elsewhere = j->facts.oom_elsewhere;
-	f->pids_refused = j->facts.pids_refused;
-	f->pids = j->limits.pids;
-	if (!f->oom_kills)
-		return;
-	if (j->evidence.have_exit && x->ended_by == ENDED_ITSELF && x->signal == SIGKILL)
-		x->oom = 1;
-	if (!j->run.facts.cause[CAUSE_ERROR])
-		return;
-	/* The guest or the twins were hit: what followed from it is not the reason. */
-	check_memory_text(f, memory, sizeof(memory));
-	snprintf(why, sizeof(why), "%s: %.200s", memory, j->run.facts.why[CAUSE_ERROR]);
-	memcpy(j->run.facts.why[CAUSE_ERROR], why, sizeof(why));
-}
-
-/* A limit that was reached is named, not only counted. */
-static void
-name_limit(struct job *j)
-{
-	size_t i, len = strlen(j->verdict.why);
-
-	for (i = 0; j->verdict.status == STATUS_FAILED && i < j->checks.results_len; i++) {
-		const struct check_result *c = &j->checks.results[i];
-
-		if (strcmp(c->id, "within-limits") == 0 && !c->held)
-			snprintf(j->verdict.why + len, sizeof(j->verdict.why) - len, ": %.250s", c->actual);
-	}
-}
-
-/* Nothing but the table decides; what could not be evaluated or kept is an error, whatever the run was. */
-static void
-judge(struct job *j)
-{
-	struct check_facts facts;
-	struct run_event ev = { .kind = RUN_EV_BAD };
-	int r;
-
-	loop_signals(&j->loop);
-	r = evidence_finish(&j->evidence);
-	if (r == 0)
-		r = spool_sync(&j->spool);
-	evidence_facts(&j->evidence, &facts);
-	judge_memory(j, &facts);
-	if (r == 0)
-		r = checks_finish(&j->checks, &facts);
-	if (r == 0)
-		r = j->spool.error;
-	if (r < 0 && !j->run.facts.cause[CAUSE_ERROR]) {
-		j->run.state = RUN_CLOSING; /* so that it is taken */
-		ev.why = j->spool.error == -EBADMSG ? "the event file was changed by somebody else"
-			 : j->spool.error           ? "the event file could not be written"
-						    : "the checks could not be evaluated";
-		(void)run_step(&j->run, &ev, loop_now_ms());
-	}
-	run_verdict(&j->run.facts, j->checks.results_len, checks_not_held(&j->checks), &j->verdict);
-	name_limit(j);
-	redact_text(j->redact, j->verdict.why, sizeof(j->verdict.why));
-	redact_text(j->redact, j->facts.guest_stderr, sizeof(j->facts.guest_stderr));
-}
-
 int
 job_conclude(struct job *j)
 {
@@ -672,9 +611,9 @@ job_conclude(struct job *j)
 	destroy(j);
 	if (j->cleanup.confirmed && j->opening)
 		progress_line(&j->progress, "cleanup", "confirmed");
-	judge(j);
-	evidence_fingerprint(&j->evidence, j->world.seed, j->fingerprint);
 	took = loop_now_ms() - j->start_ms;
+	job_judge(j, took);
+	evidence_fingerprint(&j->evidence, j->world.seed, j->fingerprint);
 	r = write_receipt(j, took);
 	explain_error(j);
 	if (r < 0 && (j->verdict.status == STATUS_PASSED || j->verdict.status == STATUS_FAILED)) {
@@ -684,7 +623,8 @@ job_conclude(struct job *j)
 	}
 	j->took_ms = took;
 	if (!j->o.series)
-		progress_verdict(&j->verdict, &j->checks, j->sandbox, took, r == 0 ? shown_path(j->store.path) : NULL);
+		progress_verdict(&j->verdict, &j->checks, &j->outcomes, j->sandbox, took,
+				 r == 0 ? shown_path(j->store.path) : NULL);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "receipt: %s: %s", j->store.path, strerror(-r));
 		return j->verdict.exit_code;
@@ -703,6 +643,7 @@ job_wipe(struct job *j)
 	sign_key_wipe(&j->sign);
 	if (j->evidence.w)
 		evidence_wipe(&j->evidence);
+	outcomes_wipe(&j->outcomes);
 	checks_wipe(&j->checks);
 	spool_wipe(&j->spool);
 	store_wipe(&j->store);

@@ -48,6 +48,7 @@ struct job { /* large: static storage */
 	struct store store;
 	struct spool spool;
 	struct checks checks;
+	struct outcomes outcomes;
 	struct evidence evidence;
 	struct run run;
 	struct loop loop;
@@ -81,6 +82,10 @@ void job_execute(struct job *j) __attribute__((nonnull));
 int job_conclude(struct job *j) __attribute__((warn_unused_result, nonnull));
 void job_wipe(struct job *j) __attribute__((nonnull));
 
+/* job_judge.c: checks, outcomes and the verdict, once the sandbox is gone; took_ms: the run's duration. */
+void job_judge(struct job *j, uint64_t took_ms) __attribute__((nonnull));
+/* What the receipt is written from; all borrowed from j. */
+void job_receipt(struct job *j, uint64_t took_ms, struct receipt *r) __attribute__((nonnull));
 /* job_bundle.c: the plan and the files as frames; what loop.bundle is set to. */
 int job_bundle(void *arg, struct loop *l, char why[static 320]) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -122,34 +122,77 @@ nothing(const struct checks *c, unsigned width)
 			      len == 1 ? "" : "s", len == 1 ? "s" : "", text);
 }
 
+/* Conditions of an outcome that are not met: of checks all that is known, of expressions what they gave. */
+static void
+explain_outcome(const struct outcome_result *o, const struct checks *c, unsigned width)
+{
+	size_t i;
+
+	for (i = 0; i < o->def->when_len; i++) {
+		const struct outcome_item *item = &o->items[i];
+
+		if (item->state == OUTCOME_MET)
+			continue;
+		if (!o->def->when[i].expr) {
+			explain(&c->results[o->def->when[i].check], width);
+			continue;
+		}
+		progress_item(width, "", 2, "outcome %.64s", o->def->id);
+		progress_item(width, "    expected", 14, "jq: %.1000s", item->name);
+		progress_item(width, "    actual", 14, "%.1000s", item->actual ? item->actual : "?");
+	}
+}
+
+/* Why it is what it is: required checks, then what stands between the run and an outcome. */
+static void
+explain_all(const struct checks *c, const struct outcomes *o, unsigned width)
+{
+	size_t i;
+
+	for (i = 0; i < c->results_len; i++)
+		if (!c->results[i].held && strcmp(c->results[i].role, "required") == 0)
+			explain(&c->results[i], width);
+	if (o->nearest)
+		explain_outcome(o->nearest, c, width);
+	for (i = 0; o->unknown && i < o->len; i++)
+		if (o->list[i].state == OUTCOME_UNKNOWN)
+			explain_outcome(&o->list[i], c, width);
+	for (i = 0; i < c->results_len; i++)
+		if (strcmp(c->results[i].role, "sweep") == 0)
+			progress_item(width, "", 2, "%.200s is judged over a sweep; in this run it %s",
+				      c->results[i].id,
+				      c->results[i].unknown     ? "could not be judged"
+				      : c->results[i].held_here ? "held"
+								: "did not hold");
+}
+
 void
-progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
-		 const char *receipt)
+progress_verdict(const struct run_verdict *v, const struct checks *c, const struct outcomes *o, bool sandbox,
+		 uint64_t took_ms, const char *receipt)
 {
 	const char *paint = colour(v->status), *plain = *paint ? "\033[0m" : "";
 	bool judged = v->status == STATUS_PASSED || v->status == STATUS_FAILED;
 	unsigned width = isatty(STDERR_FILENO) == 1 ? wrap_width(STDERR_FILENO, 0) : 0;
-	size_t i, held = c->results_len - checks_not_held(c);
+	size_t required = checks_required(c);
 	char why[800], line[1000];
 	ssize_t ignored;
 	int n;
 
 	escape_text(v->why, strlen(v->why), why, sizeof(why));
-	if (judged)
+	if (judged && o->len == 0)
 		n = snprintf(line, sizeof(line), "%s%s%s%s  %zu of %zu checks held  (%.2f s)\n", paint,
 			     run_status_name(v->status), plain,
-			     v->status == STATUS_PASSED && !sandbox ? ", not sandboxed" : "", held, c->results_len,
-			     (double)took_ms / 1000);
+			     v->status == STATUS_PASSED && !sandbox ? ", not sandboxed" : "",
+			     required - checks_not_held(c), required, (double)took_ms / 1000);
 	else
 		n = snprintf(line, sizeof(line), "%s%s%s  %s  (%.2f s)\n", paint, run_status_name(v->status), plain,
 			     why, (double)took_ms / 1000);
 	ignored = write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	(void)ignored;
-	for (i = 0; judged && i < c->results_len; i++)
-		if (!c->results[i].held)
-			explain(&c->results[i], width);
-	if (judged)
+	if (judged) {
+		explain_all(c, o, width);
 		nothing(c, width);
+	}
 	if (receipt)
 		log_line(LOG_LEVEL_PHASE, "receipt: %s", receipt);
 }

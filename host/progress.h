@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "host/check.h"
+#include "host/outcome.h"
 #include "host/run.h"
 
 struct progress {
@@ -18,8 +19,8 @@ struct progress {
 void progress_line(struct progress *p, const char *phase, const char *format, ...)
 	__attribute__((format(printf, 3, 4), nonnull));
 /* The verdict line and the explanations.  Colour only on a terminal without NO_COLOR. */
-void progress_verdict(const struct run_verdict *v, const struct checks *c, bool sandbox, uint64_t took_ms,
-		      const char *receipt) __attribute__((nonnull(1, 2)));
+void progress_verdict(const struct run_verdict *v, const struct checks *c, const struct outcomes *o, bool sandbox,
+		      uint64_t took_ms, const char *receipt) __attribute__((nonnull(1, 2, 3)));
 /* A label padded to indent columns, then text; in lines of width columns (0: in one), wrapped beneath itself. */
 void progress_item(unsigned width, const char *label, size_t indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5), nonnull(2, 4)));

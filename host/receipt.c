@@ -11,6 +11,22 @@
 #include "host/emit.h"
 #include "host/json.h"
 
+/* Over what came of the run, so it is not known before all checks are. */
+static void
+fingerprint_part(struct emit *e, const struct receipt *r)
+{
+	emit_text(e, "fingerprint", r->fingerprint);
+	if (r->reference) {
+		emit_open(e, "reproduces", '{');
+		emit_text(e, "run", r->reference->run_id);
+		emit_text(e, "fingerprint", r->reference->fingerprint);
+		emit_bool(e, "equal", strcmp(r->reference->fingerprint, r->fingerprint) == 0);
+		emit_close(e);
+	} else {
+		emit_null(e, "reproduces");
+	}
+}
+
 static void
 run_part(struct emit *e, const struct receipt *r)
 {
@@ -30,16 +46,8 @@ run_part(struct emit *e, const struct receipt *r)
 	emit_text(e, "path", r->world_path);
 	emit_hex(e, "sha256", r->world->sha256);
 	emit_close(e);
-	emit_text(e, "fingerprint", r->fingerprint);
-	if (r->reference) {
-		emit_open(e, "reproduces", '{');
-		emit_text(e, "run", r->reference->run_id);
-		emit_text(e, "fingerprint", r->reference->fingerprint);
-		emit_bool(e, "equal", strcmp(r->reference->fingerprint, r->fingerprint) == 0);
-		emit_close(e);
-	} else {
-		emit_null(e, "reproduces");
-	}
+	if (!r->draft)
+		fingerprint_part(e, r);
 	emit_text(e, "reproduce", r->reproduce);
 	emit_close(e);
 }
@@ -205,8 +213,8 @@ outcome_part(struct emit *e, const struct receipt *r)
 	const struct plan_exit *x = &ev->exit;
 
 	emit_open(e, "outcome", '{');
-	emit_null(e, "declared"); /* this version has no outcomes: every check is required */
-	emit_null(e, "matched");
+	if (!r->draft)
+		receipt_outcomes(e, r);
 	if (ev->have_exit) {
 		emit_open(e, "exit", '{');
 		if (x->stage == EXEC_OK && x->signal == 0)
@@ -271,35 +279,6 @@ operations_part(struct emit *e, const struct receipt *r)
 		}
 		emit_raw(e, NULL, text, (size_t)ev->ops[i].place.len);
 		free(text);
-	}
-	emit_close(e);
-}
-
-static void
-checks_part(struct emit *e, const struct receipt *r)
-{
-	size_t i, k;
-
-	emit_open(e, "checks", '[');
-	for (i = 0; i < r->checks->results_len; i++) {
-		const struct check_result *c = &r->checks->results[i];
-
-		emit_open(e, NULL, '{');
-		emit_text(e, "id", c->id);
-		emit_text(e, "kind", c->kind);
-		emit_text(e, "role", "required");
-		emit_bool(e, "held", c->held);
-		emit_text(e, "expected", c->expected);
-		emit_text(e, "actual", c->actual);
-		emit_open(e, "rests_on", '[');
-		for (k = 0; k < c->rests_len; k++)
-			emit_text(e, NULL, c->rests[k]);
-		emit_close(e);
-		if (c->idle)
-			emit_bool(e, "rests_on_nothing", true);
-		if (c->because)
-			emit_text(e, "because", c->because);
-		emit_close(e);
 	}
 	emit_close(e);
 }
@@ -416,9 +395,11 @@ receipt_write(FILE *f, const struct receipt *r)
 		return rc;
 	emit_open(&e, NULL, '{');
 	emit_text(&e, "agenttwin", "receipt/1");
-	emit_text(&e, "status", run_status_name(r->verdict->status));
-	emit_text(&e, "why", r->verdict->why);
-	emit_i64(&e, "exit_code", r->verdict->exit_code);
+	if (!r->draft) {
+		emit_text(&e, "status", run_status_name(r->verdict->status));
+		emit_text(&e, "why", r->verdict->why);
+		emit_i64(&e, "exit_code", r->verdict->exit_code);
+	}
 	run_part(&e, r);
 	bundle_part(&e, r);
 	runtime_part(&e, r);
@@ -426,10 +407,11 @@ receipt_write(FILE *f, const struct receipt *r)
 	outcome_part(&e, r);
 	operations_part(&e, r);
 	receipt_faults(&e, r);
-	checks_part(&e, r);
+	receipt_checks(&e, r);
 	receipt_state(&e, r);
 	cleanup_part(&e, r);
-	integrity_part(&e, r);
+	if (!r->draft)
+		integrity_part(&e, r);
 	limits_part(&e, r);
 	emit_close(&e);
 	return emit_finish(&e);

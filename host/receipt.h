@@ -10,6 +10,7 @@
 #include "host/backend.h"
 #include "host/cred.h"
 #include "host/evidence.h"
+#include "host/outcome.h"
 #include "host/reproduce.h"
 #include "host/run.h"
 #include "host/stage.h"
@@ -24,6 +25,8 @@ struct receipt { /* all borrowed */
 	const struct redact *redact;
 	struct evidence *evidence;
 	const struct checks *checks;
+	const struct outcomes *outcomes;
+	bool draft; /* for expressions: without the verdict, what rests on them, and what is computed over the whole */
 	const struct run_facts *run;
 	const struct run_verdict *verdict;
 	const struct backend_ops *backend;
@@ -43,6 +46,8 @@ int receipt_write(FILE *f, const struct receipt *r) __attribute__((warn_unused_r
 struct emit;
 /* Private to receipt*.c. */
 void receipt_boundary(struct emit *e, const struct receipt *r) __attribute__((nonnull));
+void receipt_outcomes(struct emit *e, const struct receipt *r) __attribute__((nonnull));
+void receipt_checks(struct emit *e, const struct receipt *r) __attribute__((nonnull));
 void receipt_faults(struct emit *e, const struct receipt *r) __attribute__((nonnull));
 void receipt_state(struct emit *e, const struct receipt *r) __attribute__((nonnull));
 #endif

@@ -449,10 +449,10 @@ say(struct run_verdict *out, enum run_status status, int exit_code, const char *
 	snprintf(out->why, sizeof(out->why), "%s", why);
 }
 
-void
-run_verdict(const struct run_facts *f, size_t checks, size_t not_held, struct run_verdict *out)
+/* Rows 1 to 4 of the status table. */
+static bool
+say_unjudged(const struct run_facts *f, struct run_verdict *out)
 {
-	char text[128];
 	bool boundary = f->opening && f->closing;
 
 	if (f->cause[CAUSE_FIREWALL])
@@ -469,13 +469,68 @@ run_verdict(const struct run_facts *f, size_t checks, size_t not_held, struct ru
 		say(out, STATUS_ERROR, 4, "the workflow's end is not recorded");
 	else if (f->sandbox && !boundary)
 		say(out, STATUS_ERROR, 4, "the boundary was not verified both before and after the workflow");
-	else if (checks == 0)
-		say(out, STATUS_ERROR, 4, "no check was evaluated");
-	else if (not_held) {
-		snprintf(text, sizeof(text), "%zu of %zu checks did not hold", not_held, checks);
+	else
+		return false;
+	return true;
+}
+
+bool
+run_is_judged(const struct run_facts *f)
+{
+	struct run_verdict unused;
+
+	return !say_unjudged(f, &unused);
+}
+
+static void
+say_required(const struct run_facts *f, size_t checks, size_t not_held, const char *before, const char *kind,
+	     struct run_verdict *out)
+{
+	char text[400];
+
+	if (not_held) {
+		snprintf(text, sizeof(text), "%.300s%zu of %zu %schecks did not hold", before, not_held, checks, kind);
 		say(out, STATUS_FAILED, 1, text);
 	} else {
-		snprintf(text, sizeof(text), "all %zu checks held%s", checks, f->sandbox ? "" : "; not sandboxed");
+		snprintf(text, sizeof(text), "%.300sall %zu %schecks held%s", before, checks, kind,
+			 f->sandbox ? "" : "; not sandboxed");
 		say(out, STATUS_PASSED, 0, text);
 	}
+}
+
+/* Exactly one, wanted, and known to be the only one: then the required checks decide.  All else has failed. */
+static void
+say_outcome(const struct run_facts *f, size_t checks, size_t not_held, const struct run_outcome *o,
+	    struct run_verdict *out)
+{
+	char text[400];
+
+	if (o->unknown == 0 && o->matched == 1 && o->passed) {
+		snprintf(text, sizeof(text), "outcome %s%s", o->text, not_held ? ", but " : ": ");
+		say_required(f, checks, not_held, text, "required ", out);
+		return;
+	}
+	if (o->unknown)
+		snprintf(text, sizeof(text), "the outcome cannot be told: %s", o->text);
+	else if (o->matched == 1)
+		snprintf(text, sizeof(text), "outcome %s, whose verdict is failed", o->text);
+	else if (o->matched == 0)
+		snprintf(text, sizeof(text), "no outcome matched; %s", o->text);
+	else
+		snprintf(text, sizeof(text), "%zu outcomes matched, where one must: %s", o->matched, o->text);
+	say(out, STATUS_FAILED, 1, text);
+}
+
+void
+run_verdict(const struct run_facts *f, size_t checks, size_t not_held, const struct run_outcome *outcome,
+	    struct run_verdict *out)
+{
+	if (say_unjudged(f, out))
+		return;
+	if (checks == 0)
+		say(out, STATUS_ERROR, 4, "no check was evaluated");
+	else if (outcome)
+		say_outcome(f, checks, not_held, outcome, out);
+	else
+		say_required(f, checks, not_held, "", "", out);
 }

@@ -101,6 +101,12 @@ unsigned run_step(struct run *r, const struct run_event *e, uint64_t now_ms) __a
 /* The next moment at which RUN_EV_TICK must be given. */
 uint64_t run_next_ms(const struct run *r) __attribute__((nonnull));
 
+/* What the outcomes of the world came to. */
+struct run_outcome {
+	size_t matched, unknown; /* how many match; how many nobody can tell of */
+	bool passed;             /* the verdict of the one that matches; of more nothing is meant by it */
+	char text[300];          /* their ids, or the nearest one: what the sentence of the verdict says of them */
+};
 enum run_status { STATUS_PASSED, STATUS_FAILED, STATUS_ABORTED, STATUS_CANCELLED, STATUS_TIMEOUT, STATUS_ERROR };
 struct run_verdict {
 	enum run_status status;
@@ -108,7 +114,10 @@ struct run_verdict {
 	char why[400]; /* one sentence */
 };
 const char *run_status_name(enum run_status s) __attribute__((returns_nonnull));
-/* The status table.  checks: required checks in all; not_held: those that did not hold or could not be judged. */
-void run_verdict(const struct run_facts *f, size_t checks, size_t not_held, struct run_verdict *out)
-	__attribute__((nonnull));
+/* The first four rows of the status table do not apply, and the record is whole: checks and outcomes decide. */
+bool run_is_judged(const struct run_facts *f) __attribute__((nonnull));
+/* The status table.  checks: required checks in all; not_held: those that did not hold or could not be judged; outcome: NULL
+ * in a world without any. */
+void run_verdict(const struct run_facts *f, size_t checks, size_t not_held, const struct run_outcome *outcome,
+		 struct run_verdict *out) __attribute__((nonnull(1, 5)));
 #endif

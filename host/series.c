@@ -117,18 +117,18 @@ check_folder(const char *receipts)
 
 /* ---- one run ---------------------------------------------------------------------------------------------------------- */
 
-/* "not held: exit, one-refund", or the sentence of the receipt. */
+/* "not held: exit, one-refund", or the sentence of the receipt; with outcomes always that. */
 static char *
 explain(const struct job *j)
 {
 	char text[600];
 	size_t i, n = 0, count = 0;
 
-	if (j->verdict.status != STATUS_FAILED)
+	if (j->verdict.status != STATUS_FAILED || j->outcomes.len)
 		return strdup(j->verdict.status == STATUS_PASSED ? "" : j->verdict.why);
 	text[0] = '\0';
 	for (i = 0; i < j->checks.results_len; i++) {
-		if (j->checks.results[i].held)
+		if (j->checks.results[i].held || strcmp(j->checks.results[i].role, "required") != 0)
 			continue;
 		if (n < sizeof(text))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.64s",

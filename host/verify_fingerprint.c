@@ -143,7 +143,9 @@ make(struct verify *v, struct ops *o, struct trace_place *places, char out[stati
 	cJSON_ArrayForEach(x, json_get(r, "checks"))
 	{
 		fingerprint_check(&h, json_get_text(x, "id") ? json_get_text(x, "id") : "",
-				  json_get_true(x, "held") ? "held" : "not held");
+				  cJSON_IsNull(json_get(x, "held")) ? "not judged"
+				  : json_get_true(x, "held")        ? "held"
+								    : "not held");
 	}
 	cJSON_ArrayForEach(x, json_get(json_get(r, "state"), "final_sha256"))
 	{

@@ -348,7 +348,7 @@ static const struct wr_key world_keys[] = {
 	{ "sweep", world_read_sweep, 0, NULL },
 	{ "clock", world_read_clock, 0, NULL },
 	{ "faults", NULL, 0, NULL },
-	{ "outcomes", NULL, WR_LATER, NULL },
+	{ "outcomes", NULL, 0, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -424,6 +424,8 @@ world_read_text(struct world *w, struct diag *d)
 		r = world_check_faults(&c);
 	if (r == 0)
 		r = world_check_references(&c); /* checks name faults */
+	if (r == 0)
+		r = world_check_outcomes(&c);
 	if (r == 0)
 		r = world_check_vacuous(&c);
 	if (r < 0 && r != -ENOMEM && !d->fix[0])
@@ -508,6 +510,8 @@ world_load(const char *where, struct world *out, struct diag *d)
 		r = world_read_text(&w, d);
 	}
 	if (r == 0)
+		r = world_compile_jq(&w, d);
+	if (r == 0)
 		r = find_root(&w, d);
 	if (r < 0)
 		world_wipe(&w);
@@ -519,6 +523,14 @@ world_load(const char *where, struct world *out, struct diag *d)
 void
 world_wipe(struct world *w)
 {
+	size_t i;
+
+	for (i = 0; i < w->outcomes_len; i++)
+		free(w->outcomes[i].when);
+	free(w->outcomes);
+	for (i = 0; i < w->jq_len; i++)
+		free(w->jq[i].pointer);
+	free(w->jq);
 	free(w->path);
 	free(w->root);
 	free(w->text);

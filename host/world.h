@@ -50,14 +50,34 @@ enum check_kind {
 	CHECK_NO_LOST,
 	CHECK_IDEMPOTENT,
 	CHECK_RECOVERS,
+	CHECK_JQ,
 };
 enum check_mode { MODE_AT_END, MODE_ALWAYS, MODE_NEVER, MODE_SOMETIMES };
 struct world_check {
 	const char *id;
 	enum check_kind kind;
 	enum check_mode mode;
-	const char *because;      /* or NULL */
-	const struct cJSON *json; /* the check object: parameters validated, read them from here */
+	bool sweep;                 /* over: sweep, so it decides nothing in a single run */
+	enum check_mode sweep_mode; /* then: over its runs; never MODE_AT_END */
+	bool evidence;              /* an outcome names it */
+	const char *expr;           /* the condition of kind jq, or `each`; or NULL */
+	const char *because;        /* or NULL */
+	const struct cJSON *json;   /* the check object: parameters validated, read them from here */
+};
+struct world_when {   /* one condition of an outcome */
+	size_t check; /* by index, or */
+	const char *expr;
+};
+struct world_outcome {
+	const char *id;
+	bool passed; /* its verdict */
+	size_t when_len;
+	struct world_when *when; /* owned */
+	const struct cJSON *json;
+};
+struct world_jq { /* an expression of jq anywhere in the world */
+	const char *expr;
+	char *pointer; /* owned: where it stands */
 };
 struct world {
 	char *path; /* of the world file, as given or found; owned */
@@ -81,6 +101,10 @@ struct world {
 	const struct cJSON *faults;                  /* array, or NULL */
 	size_t checks_len;
 	struct world_check *checks; /* owned array */
+	size_t outcomes_len;
+	struct world_outcome *outcomes; /* owned array */
+	size_t jq_len;
+	struct world_jq *jq; /* owned array */
 };
 /* Reads and validates.  where: a file, a folder with world.json, or NULL for the current folder.  0, or -errno with *d
  * filled: -ENOENT, -EMSGSIZE (over 1 MiB, too deep), -EPROTO (syntax, keys, types, contradictions), -EOPNOTSUPP (a key of

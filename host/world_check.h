@@ -16,13 +16,15 @@ int check_read_field(struct wr *c, const struct cJSON *v, void *arg); /* a name 
 int check_read_id(struct wr *c, const struct cJSON *v, void *arg);
 int check_read_because(struct wr *c, const struct cJSON *v, void *arg);
 int check_read_mode(struct wr *c, const struct cJSON *v, void *arg);
+int check_read_over(struct wr *c, const struct cJSON *v, void *arg);
+int check_read_jq(struct wr *c, const struct cJSON *v, void *arg); /* world_jq.c */
 /* -EPROTO unless exactly one of the keys (NULL ends them) is there. */
 int check_need_one(struct wr *c, const struct cJSON *v, const char *const *keys, const char *example)
 	__attribute__((nonnull));
 
 #define CHECK_COMMON \
 	{ "id", check_read_id, WR_REQUIRED, "\"id\": \"what-holds\"" }, { "kind", NULL, WR_REQUIRED, NULL }, \
-		{ "because", check_read_because, 0, NULL }, { "over", NULL, WR_LATER, NULL }, \
+		{ "because", check_read_because, 0, NULL }, { "over", check_read_over, 0, NULL }, \
 	{ \
 		"mode", check_read_mode, 0, NULL \
 	}
@@ -32,6 +34,7 @@ int check_need_one(struct wr *c, const struct cJSON *v, const char *const *keys,
 	}
 
 /* The keys of each kind, and what one key alone cannot tell. */
+extern const struct wr_key world_jq_keys[]; /* world_jq.c */
 extern const struct wr_key world_exit_keys[], world_stream_keys[], world_process_keys[], world_alone_keys[];
 int world_check_exit(struct wr *c, const struct cJSON *v);
 int world_check_stream(struct wr *c, const struct cJSON *v);

@@ -133,7 +133,7 @@ const struct wr_key world_calls_keys[] = { CHECK_COMMON,
 					   { "at_most", check_read_count, 0, NULL },
 					   { "count", read_count_of, 0, NULL },
 					   { "all_equal", check_read_pointer, 0, NULL },
-					   { "each", NULL, WR_LATER, NULL },
+					   { "each", check_read_jq, 0, NULL },
 					   CHECK_END };
 const struct wr_key world_never_keys[] = { CHECK_COMMON, SELECTOR, CHECK_END };
 const struct wr_key world_order_keys[] = {

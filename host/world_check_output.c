@@ -132,13 +132,15 @@ read_json(struct wr *c, const struct cJSON *v, void *arg)
 static int
 check_stream_mode(struct wr *c, const struct cJSON *v)
 {
-	const struct cJSON *mode = cJSON_GetObjectItemCaseSensitive(v, "mode");
+	const struct cJSON *mode = cJSON_GetObjectItemCaseSensitive(v, "mode"),
+			   *over = cJSON_GetObjectItemCaseSensitive(v, "over");
 	bool lines = cJSON_GetObjectItemCaseSensitive(v, "matches") != NULL,
 	     text = cJSON_GetObjectItemCaseSensitive(v, "contains") != NULL;
 	size_t mark;
 	int r;
 
 	if (!mode || strcmp(mode->valuestring, "at_end") == 0 || lines ||
+	    (over && strcmp(over->valuestring, "sweep") == 0) || /* then it is about runs */
 	    (text && strcmp(mode->valuestring, "always") != 0))
 		return 0;
 	mark = wr_enter(c, "mode");

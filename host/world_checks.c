@@ -149,6 +149,19 @@ check_read_mode(struct wr *c, const struct cJSON *v, void *arg)
 	return r;
 }
 
+int
+check_read_over(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char *const words[] = { "run", "sweep", NULL };
+	struct world_check *k = arg;
+	size_t which;
+	int r = wr_word(c, v, words, &which);
+
+	if (r == 0)
+		k->sweep = which == 1;
+	return r;
+}
+
 #define ALL (1u << MODE_ALWAYS | 1u << MODE_NEVER | 1u << MODE_SOMETIMES)
 
 static const struct {
@@ -170,7 +183,7 @@ static const struct {
 	{ "process", CHECK_PROCESS, 0, world_process_keys, world_check_process },
 	{ "no-egress", CHECK_NO_EGRESS, 0, world_alone_keys, NULL },
 	{ "sql", 0, 0, NULL, NULL },
-	{ "jq", 0, 0, NULL, NULL },
+	{ "jq", CHECK_JQ, 0, world_jq_keys, NULL },
 	{ "no-duplicate-effects", CHECK_NO_DUPLICATES, 0, world_writes_keys, NULL },
 	{ "no-lost-writes", CHECK_NO_LOST, 0, world_writes_keys, NULL },
 	{ "every-write-idempotent", CHECK_IDEMPOTENT, 0, world_writes_keys, NULL },
@@ -181,8 +194,8 @@ static const struct {
 int
 check_read_id(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char *const built_in[] = { "faults-fired", "no-unmatched", "within-limits", "twins-answered",
-						NULL };
+	static const char *const built_in[] = { "faults-fired",   "no-unmatched",      "within-limits",
+						"twins-answered", "triggers-answered", NULL };
 	struct world_check *k = arg;
 	size_t i;
 	int r = wr_string(c, v, 1, 64, &k->id);
@@ -257,6 +270,42 @@ find_kind(struct wr *c, const struct cJSON *v, size_t *out)
 	return r;
 }
 
+/* Over a sweep the mode is about its runs; in each of them the check is judged at the end. */
+static int
+sweep_mode(struct wr *c, struct world_check *k)
+{
+	size_t mark;
+	int r = 0;
+
+	k->sweep_mode = k->mode == MODE_AT_END ? MODE_ALWAYS : k->mode;
+	if (k->mode == MODE_AT_END && cJSON_GetObjectItemCaseSensitive(k->json, "mode")) {
+		mark = wr_enter(c, "mode");
+		r = wr_fail(c, -EPROTO, "over a sweep a check holds always, never or sometimes");
+		diag_fix(c->d, "write in which of its runs: \"always\", \"never\" or \"sometimes\"");
+		wr_leave(c, mark);
+	}
+	k->mode = MODE_AT_END;
+	return r;
+}
+
+/* Expressions see the receipt, which there is at the end alone.  What each call satisfies then, each did at every moment;
+ * whether at some or no moment all of those before it did is not known. */
+static int
+each_mode(struct wr *c, const struct world_check *k)
+{
+	size_t mark;
+	int r;
+
+	if (k->mode == MODE_AT_END || k->mode == MODE_ALWAYS || !k->expr)
+		return 0;
+	mark = wr_enter(c, "mode");
+	r = wr_fail(c, -EPROTO,
+		    "a check with \"each\" is judged at the end of the run or \"always\", in no other mode");
+	diag_fix(c->d, "take \"mode\" out, or write two checks");
+	wr_leave(c, mark);
+	return r;
+}
+
 /* A mode that would not be judged is refused, not ignored. */
 static int
 check_mode(struct wr *c, const struct world_check *k, unsigned modes, const char *kind)
@@ -265,7 +314,7 @@ check_mode(struct wr *c, const struct world_check *k, unsigned modes, const char
 	int r;
 
 	if (k->mode == MODE_AT_END || (modes & 1u << k->mode))
-		return 0;
+		return each_mode(c, k);
 	mark = wr_enter(c, "mode");
 	if (modes)
 		r = wr_fail(c, -EPROTO, "a check of kind \"%s\" has no mode \"%s\"", kind,
@@ -295,7 +344,7 @@ read_check(struct wr *c, const struct cJSON *v, void *arg)
 	(void)snprintf(what, sizeof(what), "a check of kind \"%s\"", kinds[which].name);
 	r = wr_object(c, v, kinds[which].keys, what, k);
 	if (r == 0)
-		r = check_mode(c, k, kinds[which].modes, kinds[which].name);
+		r = k->sweep ? sweep_mode(c, k) : check_mode(c, k, kinds[which].modes, kinds[which].name);
 	if (r == 0 && kinds[which].check)
 		r = kinds[which].check(c, v);
 	if (r == 0)

@@ -422,6 +422,7 @@ check_names(struct wr *c, const struct world_check *k)
 	case CHECK_STDERR:
 	case CHECK_PROCESS:
 	case CHECK_NO_EGRESS:
+	case CHECK_JQ:
 		break;
 	}
 	return 0;

@@ -116,6 +116,11 @@ int world_check_route(struct wr *c, const struct cJSON *v, const struct world_se
 	__attribute__((warn_unused_result, nonnull(1, 2)));
 /* The key `faults`, which names services, routes and events. */
 int world_check_faults(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_faults.c */
+/* world_outcomes.c: the key `outcomes`, which names checks.  Marks those as evidence. */
+int world_check_outcomes(struct wr *c) __attribute__((warn_unused_result, nonnull));
+/* world_jq.c: text from v on is an expression of jq; without its syntax, which world_compile_jq checks in other processes. */
+int wr_jq(struct wr *c, const struct cJSON *v, const char *text) __attribute__((warn_unused_result, nonnull));
+int world_compile_jq(struct world *w, struct diag *d) __attribute__((warn_unused_result, nonnull));
 /* -EPROTO when every check holds before anything ran. */
 int world_check_vacuous(struct wr *c) __attribute__((warn_unused_result, nonnull)); /* world_vacuous.c */
 

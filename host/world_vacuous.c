@@ -73,6 +73,7 @@ condition_holds(const struct wr *c, const struct world_check *k)
 	case CHECK_RECOVERS:
 		return true;
 	case CHECK_ORDER: /* of nothing there is no order */
+	case CHECK_JQ:    /* of no receipt nothing is known */
 		return false;
 	case CHECK_STATE:
 	case CHECK_RELATION:
@@ -87,21 +88,61 @@ holds_at_first(const struct wr *c, const struct world_check *k)
 	return condition_holds(c, k) != (k->mode == MODE_NEVER);
 }
 
-int
-world_check_vacuous(struct wr *c)
+/* A wanted outcome whose conditions all hold at first.  Those of jq are about a receipt, so nothing is known of them. */
+static bool
+outcome_at_first(const struct wr *c)
 {
-	size_t i, mark;
+	size_t i, k;
+
+	for (i = 0; i < c->w->outcomes_len; i++) {
+		const struct world_outcome *o = &c->w->outcomes[i];
+
+		for (k = 0; k < o->when_len; k++)
+			if (o->when[k].expr || !holds_at_first(c, &c->w->checks[o->when[k].check]))
+				break;
+		if (o->passed && k == o->when_len)
+			return true;
+	}
+	return false;
+}
+
+/* Only what is judged over a sweep: in a run nothing would be. */
+static int
+check_single(struct wr *c)
+{
+	size_t i;
 	int r;
 
 	for (i = 0; i < c->w->checks_len; i++)
-		if (!holds_at_first(c, &c->w->checks[i]))
+		if (!c->w->checks[i].sweep)
 			return 0;
-	mark = wr_enter(c, "checks");
-	r = wr_fail_key(c, -EPROTO,
+	if (c->w->outcomes_len > 0)
+		return 0;
+	r = wr_fail_key(c, -EPROTO, "every check is judged over a sweep, so a single run would prove nothing");
+	diag_fix(c->d, "add a check without \"over\": \"sweep\"");
+	return r;
+}
+
+int
+world_check_vacuous(struct wr *c)
+{
+	size_t i, mark = wr_enter(c, "checks");
+	int r = check_single(c);
+
+	for (i = 0; r == 0 && i < c->w->checks_len; i++) {
+		const struct world_check *k = &c->w->checks[i];
+
+		if (!k->sweep && !k->evidence && !holds_at_first(c, k))
+			break;
+	}
+	if (r == 0 && i == c->w->checks_len && (c->w->outcomes_len == 0 || outcome_at_first(c))) {
+		r = wr_fail_key(
+			c, -EPROTO,
 			"every check holds already when nothing has run, so a workflow that does nothing would pass");
-	diag_fix(
-		c->d,
-		"add a check that only the workflow's work can make true, such as { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
+		diag_fix(
+			c->d,
+			"add a check that only the workflow's work can make true, such as { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }");
+	}
 	wr_leave(c, mark);
 	return r;
 }

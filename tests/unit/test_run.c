@@ -33,7 +33,7 @@ table(void)
 			f.cause[CAUSE_SIGNAL] = bits & 128;
 			f.cause[CAUSE_TIMEOUT] = bits & 256;
 			f.cause[CAUSE_ERROR] = bits & 512;
-			run_verdict(&f, 5, not_held, &v);
+			run_verdict(&f, 5, not_held, NULL, &v);
 			if (bits & 64)
 				want = 3;
 			else if (bits & 128)
@@ -78,19 +78,19 @@ rows(void)
 
 		f.cause[order[i].first] = f.cause[order[i].second] = true;
 		f.signal = SIGINT;
-		run_verdict(&f, 3, 0, &v);
+		run_verdict(&f, 3, 0, NULL, &v);
 		is_str(run_status_name(v.status), order[i].status, "precedence");
 	}
-	run_verdict(&whole, 0, 0, &v);
+	run_verdict(&whole, 0, 0, NULL, &v);
 	is_int(v.exit_code, 4, "a run without any check is not passed");
-	run_verdict(&whole, 3, 0, &v);
+	run_verdict(&whole, 3, 0, NULL, &v);
 	is_int(v.exit_code, 0, "all there: passed");
 	whole.whole = false;
-	run_verdict(&whole, 3, 0, &v);
+	run_verdict(&whole, 3, 0, NULL, &v);
 	is_int(v.exit_code, 4, "not whole: error");
 	whole.whole = true;
 	whole.closing = false;
-	run_verdict(&whole, 3, 3, &v);
+	run_verdict(&whole, 3, 3, NULL, &v);
 	is_int(v.exit_code, 4, "no closing verification: error, not failed");
 }
 
@@ -112,7 +112,7 @@ verdict(const struct run *r)
 {
 	struct run_verdict v;
 
-	run_verdict(&r->facts, 4, 0, &v);
+	run_verdict(&r->facts, 4, 0, NULL, &v);
 	return v.exit_code;
 }
 
