@@ -17,8 +17,22 @@ static const char *const check_json[] = {
 	"{\"service\":\"p\",\"path\":\"/c\",\"sum\":\"n\",\"equals\":3}",
 	"{\"service\":\"p\",\"path\":\"/c/a/n\",\"equals\":{\"a\":[1]}}",
 	"{}",
+	"{\"first\":{\"service\":\"p\"},\"then\":{\"fault\":\"f\"}}",
+	"{\"left\":{\"service\":\"p\",\"path\":\"/c\",\"sum\":\"n\"},\"op\":\"<=\",\"right\":{\"service\":\"p\",\"path\":\"/c/a/n\"}}",
+	"{\"except\":[\"p:/c/*/n\"]}",
+	"{\"service\":\"p\",\"path\":\"/c\",\"sum\":\"/n\",\"equals\":0}", /* along the run, as the two that follow */
+	"{\"left\":{\"service\":\"p\",\"path\":\"/c\",\"count\":true},\"op\":\"!=\",\"right\":{\"value\":7}}",
+	"{\"except\":[\"p:/c/b\"]}",
+	"{}",
+	"{}",
+	"{\"service\":\"p\"}",
+	"{}",
 };
-static const enum check_kind check_kind[] = { CHECK_CALLS, CHECK_STATE, CHECK_STATE, CHECK_NO_EGRESS };
+static const enum check_kind check_kind[] = { CHECK_CALLS,    CHECK_STATE,        CHECK_STATE,     CHECK_NO_EGRESS,
+					      CHECK_ORDER,    CHECK_RELATION,     CHECK_UNCHANGED, CHECK_STATE,
+					      CHECK_RELATION, CHECK_UNCHANGED,    CHECK_NO_LOST,   CHECK_IDEMPOTENT,
+					      CHECK_RECOVERS, CHECK_NO_DUPLICATES };
+#define MODES 7 /* the first of three along the run */
 #define CHECKS (sizeof(check_json) / sizeof(check_json[0]))
 
 static cJSON *state_doc;
@@ -31,17 +45,37 @@ state(void *arg, size_t service)
 	return cJSON_Duplicate(state_doc, true);
 }
 
+static struct cJSON *
+initial(void *arg, size_t service)
+{
+	(void)arg;
+	(void)service;
+	return cJSON_Parse("{\"collections\":{\"c\":[{\"id\":\"a\",\"n\":1}]}}");
+}
+
 static void
 judge(const struct world *w, const cJSON *op, const cJSON *denied)
 {
-	struct check_facts f = { .sandbox = true, .denied = denied, .state = state };
+	struct check_facts f = { .sandbox = true, .denied = denied, .state = state, .initial = initial };
+	cJSON *first = initial(NULL, 0);
 	struct checks c;
 
 	if (checks_init(&c, w) < 0)
 		abort();
-	if (op)
+	checks_state(&c, 0, 0, first);
+	if (op) { /* twice: a step from what the first one left */
 		checks_operation(&c, 0, op);
+		checks_operation(&c, 1, op);
+	}
+	if (state_doc)
+		checks_state(&c, 1, 0, state_doc);
 	if (checks_finish(&c, &f) < 0)
+		abort();
+	cJSON_Delete(first);
+	for (size_t i = MODES; i < MODES + 3; i++)
+		if (!state_doc && c.results[i].held)
+			abort();
+	if (!state_doc && (c.results[5].held || c.results[6].held || c.results[10].held))
 		abort();
 	if ((!op && c.results[0].held) || (!state_doc && (c.results[1].held || c.results[2].held)) ||
 	    (!denied && c.results[3].held))
@@ -79,6 +113,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (i = 0; i < CHECKS; i++) {
 			defs[i].id = "it";
 			defs[i].kind = check_kind[i];
+			defs[i].mode = i >= MODES && i < MODES + 3 ? MODE_ALWAYS : MODE_AT_END;
 			defs[i].json = cJSON_Parse(check_json[i]);
 		}
 		w.services = &service;
