@@ -62,17 +62,6 @@ head(struct page *p, const cJSON *r)
 /* ---- the boundary ----------------------------------------------------------------------------------------------------------- */
 
 static void
-failure(struct page *p, const char *label, const cJSON *f)
-{
-	char step[104], err[44], why[804];
-
-	if (!cJSON_IsObject(f))
-		return;
-	page_field(p, BAD, label, "%s: %s, %s", report_clip(f, "step", step, 100), report_clip(f, "errno", err, 40),
-		   report_clip(f, "text", why, 800));
-}
-
-static void
 boundary(struct page *p, const cJSON *b)
 {
 	const cJSON *row, *denied = json_get(b, "denied_egress"), *names = json_get(b, "refused_names");
@@ -89,8 +78,8 @@ boundary(struct page *p, const cJSON *b)
 		   "%s before, %s after; %d locks, %d probes; policy %s", opening ? "proved" : "NOT proved",
 		   closing ? "proved" : "NOT proved", cJSON_GetArraySize(json_get(b, "locks")),
 		   cJSON_GetArraySize(json_get(b, "probes")), report_clip(json_get(b, "policy"), "sha256", policy, 19));
-	failure(p, "opening", json_get(json_get(b, "opening"), "failure"));
-	failure(p, "closing", json_get(json_get(b, "closing"), "failure"));
+	show_failure(p, "opening", json_get(json_get(b, "opening"), "failure"));
+	show_failure(p, "closing", json_get(json_get(b, "closing"), "failure"));
 	if (cJSON_GetArraySize(denied) == 0)
 		page_field(p, PLAIN, "denied",
 			   cJSON_GetArraySize(names) == 0 ? "nothing tried to get out" : "no packet");
@@ -129,142 +118,6 @@ refused(struct page *p, const cJSON *b)
 			   cJSON_GetArraySize(names) - ROWS_SHOWN);
 	if (json_get_u64(json_get(b, "refused"), "unlisted", UINT64_MAX, &unlisted) && unlisted)
 		page_field(p, PLAIN, "", "... and %" PRIu64 " questions whose names are not listed", unlisted);
-}
-
-/* ---- checks, outcome, faults ------------------------------------------------------------------------------------------------ */
-
-/* Its operations, or what else it rests on. */
-static void
-rests(struct page *p, const cJSON *check, const struct pick *pick, unsigned k)
-{
-	char line[REPORT_LINE_MAX], see[REPORT_LINE_MAX] = "", pointer[164];
-	uint64_t shown = 0;
-	const cJSON *rest;
-	size_t i, n = 0;
-
-	for (i = 0; k < PICK_CHECKS_MAX && i < pick->len; i++) {
-		if (!(pick->list[i].checks >> k & 1))
-			continue;
-		if (shown++ == 0 && pick->derived[k])
-			page_field(p, PLAIN, "", "changed by");
-		report_line(pick->list[i].op, pick->list[i].index, LINE_FULL, line);
-		page_text(p, PLAIN, "", line);
-	}
-	if (k < PICK_CHECKS_MAX && pick->of_check[k] > shown)
-		page_field(p, PLAIN, "", "... and %" PRIu64 " more operations", pick->of_check[k] - shown);
-	if (shown)
-		return;
-	cJSON_ArrayForEach(rest, json_get(check, "rests_on"))
-	{
-		if (n < sizeof(see) - 1 && cJSON_IsString(rest))
-			n += (size_t)snprintf(see + n, sizeof(see) - n, "%s%s", n ? " " : "",
-					      report_cut(rest->valuestring, pointer, 160));
-	}
-	if (n)
-		page_field(p, PLAIN, "", "see %.*s", (int)(sizeof(see) - 16), see);
-}
-
-static void
-not_held(struct page *p, const cJSON *c, const struct pick *pick, unsigned k)
-{
-	bool evidence = strcmp(text(c, "role"), "evidence") == 0;
-	char id[104], because[604], value[1204];
-
-	page_field(p, evidence ? PLAIN : BAD, evidence ? "  not held" : "  NOT HELD", "%s%s%s%s",
-		   report_clip(c, "id", id, 100), json_get_text(c, "because") ? ": " : "",
-		   json_get_text(c, "because") ? report_clip(c, "because", because, 600) : "",
-		   evidence ? " (evidence)" : "");
-	page_field(p, PLAIN, "", "expected  %s", report_clip(c, "expected", value, 1200));
-	page_field(p, PLAIN, "", "actual    %s", report_clip(c, "actual", value, 1200));
-	rests(p, c, pick, k);
-}
-
-/* Those that did not hold come first. */
-static void
-checks(struct page *p, const cJSON *list, const struct pick *pick)
-{
-	char id[104], value[604];
-	const cJSON *c;
-	unsigned k = 0;
-
-	page_heading(p, "checks", UINT64_MAX);
-	cJSON_ArrayForEach(c, list)
-	{
-		if (check_failed(c))
-			not_held(p, c, pick, k++);
-	}
-	cJSON_ArrayForEach(c, list)
-	{
-		if (check_failed(c))
-			continue;
-		if (json_get_true(c, "held"))
-			page_field(p, GOOD, "  held", "%s: %s", report_clip(c, "id", id, 100),
-				   report_clip(c, "expected", value, 600));
-		else
-			page_field(p, DOUBT, "  not judged", "%s: %s", report_clip(c, "id", id, 100),
-				   report_clip(c, "actual", value, 600));
-	}
-}
-
-static void
-outcome(struct page *p, const cJSON *o)
-{
-	const cJSON *declared = json_get(o, "declared"), *matched = json_get(o, "matched"),
-		    *nearest = json_get(o, "nearest");
-	char value[604], id[104];
-
-	failure(p, "failure", json_get(o, "failure"));
-	if (!declared || cJSON_IsNull(declared))
-		return;
-	page_heading(p, "outcome", UINT64_MAX);
-	if (cJSON_IsString(matched))
-		page_field(p, GOOD, "  matched", "%s", report_cut(matched->valuestring, id, 100));
-	else if (!matched || cJSON_IsNull(matched))
-		page_field(p, BAD, "  NONE", "of %d outcomes matched", cJSON_GetArraySize(declared));
-	else
-		page_field(p, DOUBT, "  matched", "%s", report_value(matched, value, 600));
-	if (cJSON_IsString(nearest))
-		page_field(p, PLAIN, "  nearest", "%s", report_cut(nearest->valuestring, id, 100));
-	else if (nearest && !cJSON_IsNull(nearest))
-		page_field(p, PLAIN, "  nearest", "%s", report_value(nearest, value, 600));
-}
-
-static void
-faults(struct page *p, const cJSON *list)
-{
-	uint64_t count, n;
-	const cJSON *f, *v;
-	char id[104], class[64], ops[200];
-	size_t len;
-	int shown;
-
-	if (cJSON_GetArraySize(list) == 0)
-		return;
-	page_heading(p, "faults", UINT64_MAX);
-	cJSON_ArrayForEach(f, list)
-	{
-		bool fired = json_get_true(f, "fired");
-
-		count = len = 0;
-		shown = 0;
-		ops[0] = '\0';
-		json_get_u64(f, "count", UINT64_MAX, &count);
-		cJSON_ArrayForEach(v, json_get(f, "operations"))
-		{
-			if (!json_as_u64(v, UINT64_MAX, &n) || shown++ == 8)
-				break;
-			len += (size_t)snprintf(ops + len, sizeof(ops) - len, "%s%" PRIu64, len ? ", " : ": ", n);
-		}
-		report_clip(f, "id", id, 100);
-		report_clip(f, "class", class, 60);
-		if (fired)
-			page_field(p, GOOD, "  fired", "%s (%s), %" PRIu64 " time%s%s%s", id, class, count,
-				   count == 1 ? "" : "s", ops, shown > 8 ? ", ..." : "");
-		else
-			page_field(p, cJSON_IsFalse(json_get(json_get(f, "declared"), "must_fire")) ? PLAIN : BAD,
-				   "  not fired", "%s (%s)%s", id, class,
-				   json_get_true(f, "armed") ? "" : ", not armed");
-	}
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------------------------- */
@@ -446,9 +299,9 @@ report_show(struct page *p, struct receipt_doc *doc)
 		head(p, r);
 		boundary(p, json_get(r, "boundary"));
 		refused(p, json_get(r, "boundary"));
-		outcome(p, o);
-		checks(p, json_get(r, "checks"), &pick);
-		faults(p, json_get(r, "faults"));
+		show_outcome(p, o);
+		show_checks(p, json_get(r, "checks"), &pick);
+		show_faults(p, json_get(r, "faults"));
 		operations(p, &pick, doc->operations);
 		changes(p, json_get(r, "state"));
 		output(p, json_get(o, "stdout"), "stdout");
