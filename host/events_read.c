@@ -17,7 +17,7 @@
 #define FIRST 65536u
 
 int
-events_open(const char *path, struct events *e)
+event_file_open(const char *path, struct event_file *e)
 {
 	static const char start[] = "agenttwin-spool/1";
 	struct stat st;
@@ -37,12 +37,12 @@ events_open(const char *path, struct events *e)
 		r = -ENOMEM;
 	e->size = FIRST;
 	if (r < 0)
-		events_close(e);
+		event_file_close(e);
 	return r;
 }
 
 void
-events_close(struct events *e)
+event_file_close(struct event_file *e)
 {
 	if (e->fd >= 0)
 		close(e->fd);
@@ -52,7 +52,7 @@ events_close(struct events *e)
 }
 
 static int
-bad(struct events *e, int r, const char *problem)
+bad(struct event_file *e, int r, const char *problem)
 {
 	snprintf(e->why, sizeof(e->why), "line %" PRIu64 ": %s", e->lines + 1, problem);
 	return r;
@@ -60,7 +60,7 @@ bad(struct events *e, int r, const char *problem)
 
 /* More bytes behind what is there.  1, 0 at the end of the file, -errno. */
 static int
-fill(struct events *e)
+fill(struct event_file *e)
 {
 	ssize_t n;
 	char *p;
@@ -89,7 +89,7 @@ fill(struct events *e)
 
 /* The value of the last of three members begins behind its key. */
 static void
-find_value(struct events *e, const char *line, size_t len, const char *key)
+find_value(struct event_file *e, const char *line, size_t len, const char *key)
 {
 	char lead[80];
 	const char *at;
@@ -101,7 +101,7 @@ find_value(struct events *e, const char *line, size_t len, const char *key)
 }
 
 static int
-take(struct events *e, const char *line, size_t len, cJSON **out)
+take(struct event_file *e, const char *line, size_t len, cJSON **out)
 {
 	char why[160];
 	cJSON *doc = json_take(line, len, EVENTS_LINE_MAX, why);
@@ -120,7 +120,7 @@ take(struct events *e, const char *line, size_t len, cJSON **out)
 }
 
 int
-events_next(struct events *e, struct cJSON **line)
+event_file_next(struct event_file *e, struct cJSON **line)
 {
 	size_t seen = 0, len;
 	struct sha256 h;

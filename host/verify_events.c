@@ -104,7 +104,7 @@ take_operation(struct walk *w, const cJSON *op)
 }
 
 static void
-take_state(struct walk *w, const struct events *e, const cJSON *state, const char *phase)
+take_state(struct walk *w, const struct event_file *e, const cJSON *state, const char *phase)
 {
 	const cJSON *all = json_get(w->v->doc->rest, "state");
 	const char *service = json_get_text(state, "service"), *stated;
@@ -123,7 +123,7 @@ take_state(struct walk *w, const struct events *e, const cJSON *state, const cha
 }
 
 static int
-take_line(struct walk *w, const struct events *e, const cJSON *line)
+take_line(struct walk *w, const struct event_file *e, const cJSON *line)
 {
 	const char *event = json_get_text(line, "event");
 
@@ -222,7 +222,7 @@ tell_contents(struct walk *w)
 }
 
 static void
-tell_chain(struct verify *v, const struct events *e)
+tell_chain(struct verify *v, const struct event_file *e)
 {
 	const cJSON *spool = json_get(json_get(v->doc->rest, "integrity"), "spool");
 	const char *chain = json_get_text(spool, "chain");
@@ -247,12 +247,12 @@ tell_chain(struct verify *v, const struct events *e)
 }
 
 static int
-read_all(struct walk *w, struct events *e)
+read_all(struct walk *w, struct event_file *e)
 {
 	cJSON *line;
 	int r;
 
-	while ((r = events_next(e, &line)) == 1) {
+	while ((r = event_file_next(e, &line)) == 1) {
 		r = take_line(w, e, line);
 		cJSON_Delete(line);
 		if (r < 0)
@@ -274,7 +274,7 @@ verify_events(struct verify *v)
 {
 	const cJSON *spool = json_get(json_get(v->doc->rest, "integrity"), "spool");
 	static struct walk w; /* large */
-	struct events e;
+	struct event_file e;
 	char path[4400];
 	int r;
 
@@ -286,7 +286,7 @@ verify_events(struct verify *v)
 		verify_say(v, VERIFY_CANNOT, "events", "the file could not be written to its end, the receipt says");
 		return 0;
 	}
-	if ((r = events_open(path, &e)) < 0) {
+	if ((r = event_file_open(path, &e)) < 0) {
 		verify_say(v, v->events ? VERIFY_WRONG : VERIFY_CANNOT, "events",
 			   "%.200s: %s; operations, states and output are compared with nothing", path, strerror(-r));
 		return 0;
@@ -299,6 +299,6 @@ verify_events(struct verify *v)
 	sha256_init(&w.err.h);
 	v->anchored = true;
 	r = read_all(&w, &e);
-	events_close(&e);
+	event_file_close(&e);
 	return r;
 }
