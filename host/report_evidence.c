@@ -289,6 +289,40 @@ faults(struct evidence_page *e)
 	markdown_end(&e->m);
 }
 
+/* Of a world with outcomes: which were near, and what was missing. */
+static void
+outcomes(struct evidence_page *e)
+{
+	const cJSON *o, *c, *list = json_at(e->r, "/outcome/declared", false);
+	const char *nearest = json_get_text(json_get(e->r, "outcome"), "nearest");
+
+	if (cJSON_GetArraySize(list) == 0)
+		return;
+	markdown_begin(&e->m, "Outcomes: exactly one must match", 35);
+	cJSON_ArrayForEach(o, list)
+	{
+		fputs("- ", e->m.f);
+		markdown_code(&e->m, text(o, "id"), 100);
+		fprintf(e->m.f, ", verdict %s: %s%s\n", is(o, "verdict", "passed") ? "passed" : "failed",
+			json_get_true(o, "matches")             ? "matches"
+			: cJSON_IsFalse(json_get(o, "matches")) ? "does not match"
+								: "was not judged",
+			nearest && strcmp(text(o, "id"), nearest) == 0 ? ", the nearest" : "");
+		cJSON_ArrayForEach(c, json_get(o, "conditions"))
+		{
+			if (json_get_true(c, "met") || json_get_true(o, "matches"))
+				continue;
+			fputs("  ", e->m.f);
+			item(e, json_get_text(c, "jq") ? "not met, jq" : "not met, check",
+			     text(c, json_get_text(c, "jq") ? "jq" : "check"), 300);
+			fputs("    ", e->m.f);
+			item(e, "actual", text(c, "actual"), 400);
+		}
+		markdown_take(&e->m);
+	}
+	markdown_end(&e->m);
+}
+
 /* Of a run that did not come to its own end. */
 static void
 last_calls(struct evidence_page *e)
@@ -437,9 +471,8 @@ error(struct evidence_page *e)
 static void
 declared(struct evidence_page *e)
 {
-	const cJSON *c, *o = json_at(e->r, "/outcome/declared", false);
-	char value[FIELD_MAX + 8];
-	unsigned n = o && !cJSON_IsNull(o);
+	const cJSON *c;
+	unsigned n = 0;
 
 	cJSON_ArrayForEach(c, json_get(e->r, "checks")) n += !check_failed(c);
 	if (!n)
@@ -454,13 +487,6 @@ declared(struct evidence_page *e)
 		fputs(json_get_true(c, "held") ? " held: " : " was not judged: ", e->m.f);
 		markdown_code(&e->m, text(c, json_get_true(c, "held") ? "expected" : "actual"), 300);
 		fputc('\n', e->m.f);
-		markdown_take(&e->m);
-	}
-	if (o && !cJSON_IsNull(o)) {
-		item(e, "outcomes", report_value(o, value, 600), 600);
-		item(e, "matched", report_value(json_at(e->r, "/outcome/matched", false), value, 300), 300);
-		if (json_at(e->r, "/outcome/nearest", false))
-			item(e, "nearest", report_value(json_at(e->r, "/outcome/nearest", false), value, 600), 600);
 		markdown_take(&e->m);
 	}
 	markdown_end(&e->m);
@@ -525,6 +551,7 @@ compose(struct evidence_page *e, const char *path, size_t max)
 	markdown_begin(&e->m, NULL, 100);
 	verdict(e);
 	checks(e);
+	outcomes(e);
 	last_calls(e);
 	faults(e);
 	state(e);

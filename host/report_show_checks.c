@@ -10,6 +10,9 @@
 #include "host/report_pick.h"
 #include "host/report_show.h"
 
+#define OUTCOMES_SHOWN 50
+#define CONDITIONS_SHOWN 20
+
 static const char *
 text(const cJSON *o, const char *name)
 {
@@ -93,35 +96,71 @@ show_checks(struct page *p, const cJSON *list, const struct pick *pick)
 		if (check_failed(c))
 			continue;
 		if (json_get_true(c, "held"))
-			page_field(p, GOOD, "  held", "%s: %s", report_clip(c, "id", id, 100),
-				   report_clip(c, "expected", value, 600));
+			page_field(p, GOOD, "  held", "%s: %s%s", report_clip(c, "id", id, 100),
+				   report_clip(c, "expected", value, 600),
+				   json_get_true(c, "rests_on_nothing") ? " (but nothing happened that it is about)"
+									: "");
 		else
-			page_field(p, DOUBT, "  not judged", "%s: %s", report_clip(c, "id", id, 100),
+			page_field(p, DOUBT, "  not judged", "%s: %s%s", report_clip(c, "id", id, 100),
+				   strcmp(text(c, "role"), "sweep") != 0 ? ""
+				   : json_get_true(c, "held_here")       ? "over a sweep alone; it held here: "
+				   : cJSON_IsFalse(json_get(c, "held_here"))
+					   ? "over a sweep alone; it did not hold here: "
+					   : "over a sweep alone: ",
 				   report_clip(c, "actual", value, 600));
+	}
+}
+
+/* One outcome: what of it was not met. */
+static void
+one_outcome(struct page *p, const cJSON *o, bool is_nearest)
+{
+	const cJSON *matches = json_get(o, "matches"), *c;
+	char id[104], verdict[24], name[164], actual[404];
+	const char *label = cJSON_IsTrue(matches) ? "  matched" : is_nearest ? "  nearest" : "  not";
+	int n = 0;
+
+	report_clip(o, "verdict", verdict, 20);
+	page_field(p,
+		   !cJSON_IsTrue(matches)           ? PLAIN
+		   : strcmp(verdict, "passed") == 0 ? GOOD
+						    : BAD,
+		   label, "%s (%s)%s", report_clip(o, "id", id, 100), verdict,
+		   matches && cJSON_IsNull(matches) ? ", not judged" : "");
+	if (cJSON_IsTrue(matches))
+		return;
+	cJSON_ArrayForEach(c, json_get(o, "conditions"))
+	{
+		const char *kind = json_get_text(c, "jq") ? "jq" : "check";
+
+		if (json_get_true(c, "met") || n++ == CONDITIONS_SHOWN)
+			continue;
+		page_field(p, PLAIN, "", "%s %s %s: %s", kind, report_clip(c, kind, name, 160),
+			   cJSON_IsNull(json_get(c, "met")) ? "could not be judged" : "is not met",
+			   report_clip(c, "actual", actual, 400));
 	}
 }
 
 void
 show_outcome(struct page *p, const cJSON *o)
 {
-	const cJSON *declared = json_get(o, "declared"), *matched = json_get(o, "matched"),
-		    *nearest = json_get(o, "nearest");
-	char value[604], id[104];
+	const cJSON *declared = json_get(o, "declared"), *one;
+	const char *nearest = json_get_text(o, "nearest");
+	int matched = 0, all = cJSON_GetArraySize(declared), n = 0;
 
 	show_failure(p, "failure", json_get(o, "failure"));
-	if (!declared || cJSON_IsNull(declared))
+	if (!all)
 		return;
-	page_heading(p, "outcome", UINT64_MAX);
-	if (cJSON_IsString(matched))
-		page_field(p, GOOD, "  matched", "%s", report_cut(matched->valuestring, id, 100));
-	else if (!matched || cJSON_IsNull(matched))
-		page_field(p, BAD, "  NONE", "of %d outcomes matched", cJSON_GetArraySize(declared));
-	else
-		page_field(p, DOUBT, "  matched", "%s", report_value(matched, value, 600));
-	if (cJSON_IsString(nearest))
-		page_field(p, PLAIN, "  nearest", "%s", report_cut(nearest->valuestring, id, 100));
-	else if (nearest && !cJSON_IsNull(nearest))
-		page_field(p, PLAIN, "  nearest", "%s", report_value(nearest, value, 600));
+	cJSON_ArrayForEach(one, declared) matched += json_get_true(one, "matches");
+	page_heading(p, "outcomes", UINT64_MAX);
+	if (matched != 1)
+		page_field(p, BAD, "", "%d of %d matched, where one must", matched, all);
+	cJSON_ArrayForEach(one, declared)
+	{
+		if (n++ == OUTCOMES_SHOWN)
+			break;
+		one_outcome(p, one, nearest && strcmp(text(one, "id"), nearest) == 0);
+	}
 }
 
 void

@@ -59,8 +59,9 @@ static const char evil[] = "\"status\":\"" EVIL "\",\"why\":\"" EVIL "\",\"run\"
 				      "\"}],\"refused_names\":[{\"name\":\"" EVIL
 				      "\",\"count\":1}],\"opening\":{\"proved\":false,\"failure\":{\"step\":\"" EVIL
 				      "\"}}},"
-				      "\"outcome\":{\"declared\":[\"" EVIL "\"],\"matched\":\"" EVIL
-				      "\",\"failure\":{\"text\":\"" EVIL "\"},"
+				      "\"outcome\":{\"declared\":[{\"id\":\"" EVIL "\",\"conditions\":[{\"jq\":\"" EVIL
+				      "\",\"met\":false,\"actual\":\"" EVIL "\"}]}],\"nearest\":\"" EVIL
+				      "\",\"matched\":\"" EVIL "\",\"failure\":{\"text\":\"" EVIL "\"},"
 				      "\"stderr\":{\"tail\":\"" EVIL "\\nError: " EVIL "\\n    at x\\n" EVIL "\"}}";
 
 /* Walks over the Markdown as a reader of CommonMark does: what stands outside of code must be ours alone. */
@@ -146,7 +147,7 @@ test_parts(void)
 		"{\"id\":\"exit\",\"held\":true,\"expected\":\"exit code 0\"}],"
 		"\"faults\":[{\"id\":\"f1\",\"declared\":{},\"fired\":true,\"count\":1,\"operations\":[0]}],"
 		"\"state\":{\"diff\":[{\"service\":\"pay\",\"path\":\"/rows/1\",\"before\":null,\"after\":{\"id\":1}}]},"
-		"\"outcome\":{\"exit\":{\"code\":1},\"stderr\":{\"tail\":\"noise\\nfile.mjs:3\\n  throw x\\n  ^\\n\\nError: lost it\\n    at a (f:1)\\n"
+		"\"outcome\":{\"declared\":[{\"id\":\"good\",\"verdict\":\"passed\",\"matches\":false,\"conditions\":[{\"check\":\"one\",\"met\":false,\"actual\":\"2\"}]}],\"nearest\":\"good\",\"exit\":{\"code\":1},\"stderr\":{\"tail\":\"noise\\nfile.mjs:3\\n  throw x\\n  ^\\n\\nError: lost it\\n    at a (f:1)\\n"
 		"    at b (f:2)\\n\\nNode.js v20\\n\"}}";
 	static const char *const says[] = {
 		"# Evidence of a run: failed\n",
@@ -157,6 +158,7 @@ test_parts(void)
 		"key       k (first)\neffects   create /rows/1\nreply     201\nfault     f1 after-effect rst\nviews     the service: applied, the "
 		"client: told-nothing: lost acknowledgement\n",
 		"repeats   0\n",
+		"- `good`, verdict passed: does not match, the nearest\n  - not met, check: `one`\n    - actual: `2`\n",
 		"- `f1` fired 1 time: `{}`\n",
 		"After operation 0 came operation 1: see above\n",
 		"- `pay/rows/1: new, {\"id\":1}`\n",

@@ -70,7 +70,7 @@ static const char failed[] = "\"status\":\"failed\",\"operations\":[" CALL(0, LO
 			    "\"/state/final/pay/rows/1\"]}],"
 			    "\"faults\":[{\"id\":\"f1\",\"class\":\"c\",\"fired\":true,\"count\":1,\"operations\":[0]},{\"id\":\"f2\",\"class\":\"c\",\"fired\":false,"
 			    "\"armed\":true}],"
-			    "\"outcome\":{\"declared\":[{\"id\":\"good\"}],\"matched\":null,\"exit\":{\"signal\":9,\"signal_name\":\"KILL\",\"ended_by\":\"limit\"}},"
+			    "\"outcome\":{\"declared\":[{\"id\":\"good\",\"verdict\":\"passed\",\"matches\":false,\"conditions\":[{\"check\":\"one-call\",\"met\":false,\"actual\":\"2\"},{\"jq\":\"1\",\"met\":true}]}],\"matched\":null,\"nearest\":\"good\",\"exit\":{\"signal\":9,\"signal_name\":\"KILL\",\"ended_by\":\"limit\"}},"
 			    "\"state\":{\"diff\":[{\"service\":\"pay\",\"path\":\"/rows/1\",\"before\":null,\"after\":{\"id\":1}}]},"
 			    "\"integrity\":{\"truncated\":[{\"what\":\"stdout\",\"kept\":5,\"lost\":6}],\"frames\":{\"agreed\":true},\"signature\":{\"signatures\":["
 			    "{\"keyid\":\"abcd\"}]}}";
@@ -91,7 +91,7 @@ test_failed(void)
 		"  not judged  later: only a sweep can tell\n",
 		"  fired       f1 (c), 1 time: 0\n",
 		"  not fired   f2 (c)\n",
-		"  NONE        of 1 outcomes matched\n",
+		"outcomes\n              0 of 1 matched, where one must\n  nearest     good (passed)\n              check one-call is not met: 2\n",
 		"operations (2)\n              2 calls, 1 repeats an earlier one, 1 lost acknowledgement\n",
 		"pay/rows/1: new, {\"id\":1}\n",
 		"exit          signal 9 (SIGKILL), ended by limit\n",
