@@ -32,8 +32,9 @@ struct answer {
 	bool has_type;
 	struct buf body;
 	struct buf effects; /* JSON objects joined by commas */
-	struct buf rows;    /* likewise: the rows that they left, where the world wants them; failed: too large to be told */
-	size_t *frames;     /* owned: ends of what leaves piece by piece, bytes of body; none: it leaves as one */
+	struct buf
+		rows; /* likewise: the rows that they left, where the world wants them; failed: too large to be told */
+	size_t *frames; /* owned: ends of what leaves piece by piece, bytes of body; none: it leaves as one */
 	size_t frames_len;
 	struct answer_mark *marks; /* owned: where the model's own text stands in body, llm.h */
 	size_t marks_len;

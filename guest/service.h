@@ -142,7 +142,7 @@ struct service {
 	enum profile profile;
 	bool unmatched_fails; /* an unmatched call is an error of the run */
 	bool tls;
-	bool records_rows; /* an operation tells the rows that it left */
+	bool records_rows;          /* an operation tells the rows that it left */
 	struct tls_service *secure; /* borrowed: its certificate and sessions; NULL without tls */
 	struct state state;
 	struct idempotency idempotency;

@@ -30,7 +30,7 @@ struct check_result {
 	bool held;        /* false of a sweep's: no single run can tell */
 	bool held_here; /* of a sweep's: whether it held in this run; until checks_jq_take also of a half judged one */
 	bool unknown;   /* it could not be judged: not held, but nobody may conclude the contrary */
-	bool idle;               /* held, but nothing happened that it could have been about: it rests on nothing */
+	bool idle;      /* held, but nothing happened that it could have been about: it rests on nothing */
 	char *expected, *actual; /* owned; one line of text each */
 	size_t rests_len;        /* JSON Pointers into the receipt */
 	char rests[CHECK_RESTS_MAX + 1][160];
@@ -56,7 +56,7 @@ struct check {
 	bool differs, nothing, failed; /* nothing: there was no value; failed: no memory */
 	uint32_t *each;                /* owned: of `each`, the operations selected */
 	size_t each_len, each_size;
-	struct check_order *order;     /* owned, private to check_order.c, as the next to check_process.c */
+	struct check_order *order; /* owned, private to check_order.c, as the next to check_process.c */
 	struct check_trace *trace;
 };
 struct checks {

@@ -62,7 +62,7 @@ run refund-twice
 is "$status" 1 "a check that fails"
 has err "  one-refund: once is enough" "it is explained: why the check stands there"
 has err "    expected  payments /refunds counts 1" "what was expected"
-has err "    actual    2  (/state/final/payments/refunds)" "and what was"
+has err "    actual    it counts 2  (/state/final/payments/refunds" "and what was"
 
 run ok --receipt "r 1.json"
 is "$status" 0 "--receipt"
