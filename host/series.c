@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "host/emit.h"
+#include "host/series_checks.h"
 
 struct series_run {
 	uint64_t seed, ms;
@@ -36,6 +37,7 @@ struct state {
 	bool have_reference;
 	const struct reference *given; /* of --reproduce */
 	struct series_run *runs;       /* owned */
+	struct series_checks checks;   /* over the sweep; without one it has none */
 	size_t len;
 	int worst;
 };
@@ -68,6 +70,7 @@ plan(struct state *t)
 	const struct seeds *seeds = &t->s->seeds;
 	struct diag d = { 0 };
 	struct world w;
+	int r = 0;
 
 	if (world_load(t->o.world, &w, &d) < 0)
 		return refuse(&d);
@@ -89,13 +92,16 @@ plan(struct state *t)
 	} else if (t->s->sweep && t->first > SEED_MAX - (t->asked - 1)) {
 		diag_set(&d, -EINVAL, "%u seeds from %" PRIu64 " on go beyond 2^53-1", t->asked, t->first);
 		diag_fix(&d, "give fewer, or a smaller first one");
+	} else if (t->s->sweep) {
+		r = series_checks_init(&t->checks, &w, t->asked);
 	}
 	world_wipe(&w);
 	if (d.problem[0])
 		return refuse(&d);
-	t->runs = calloc(t->asked, sizeof(*t->runs));
+	t->runs = r == 0 ? calloc(t->asked, sizeof(*t->runs)) : NULL;
 	if (t->runs)
 		return 0;
+	series_checks_wipe(&t->checks);
 	diag_set(&d, -ENOMEM, "not enough memory");
 	log_diag(&d);
 	return 4;
@@ -204,6 +210,8 @@ once(struct state *t)
 	memcpy(r->fingerprint, j->fingerprint, sizeof(r->fingerprint));
 	r->receipt = strdup(j->store.path);
 	r->why = explain(j);
+	if (series_checks_take(&t->checks, r->seed, &j->checks, is_judged(r->status)) < 0)
+		t->failed = true;
 	t->len++;
 	t->worst = series_worse(t->worst, r->exit_code);
 	if (!r->receipt || !r->why) {
@@ -302,6 +310,7 @@ tell_summary(const struct state *t)
 	log_line(LOG_LEVEL_PHASE, "%s: %zu of %u runs  (%.2f s)", t->world, t->len, t->asked,
 		 (double)(loop_now_ms() - t->start_ms) / 1000);
 	tell_outcomes(t);
+	series_checks_tell(&t->checks);
 	if (unlike)
 		log_line(LOG_LEVEL_PHASE, "  not reproduced: %zu of %zu runs differ from run %s", unlike, unlike + like,
 			 t->reference.run_id);
@@ -349,6 +358,7 @@ print_json(const struct state *t)
 		emit_close(&e);
 	}
 	emit_close(&e);
+	series_checks_emit(&t->checks, &e);
 	emit_close(&e);
 	return emit_finish(&e);
 }
@@ -389,6 +399,8 @@ series_run(const struct series *s, struct job *j)
 		if (t.len > i && !t.failed)
 			tell(&t, &t.runs[i]);
 	}
+	if (series_checks_not_held(&t.checks))
+		t.worst = series_worse(t.worst, 1);
 	if (t.len) {
 		tell_summary(&t);
 		tell_folder(&t);
@@ -403,5 +415,6 @@ series_run(const struct series *s, struct job *j)
 		free(t.runs[i].difference);
 	}
 	free(t.runs);
+	series_checks_wipe(&t.checks);
 	return t.worst;
 }

@@ -13,6 +13,7 @@
 #include "host/diag.h"
 #include "host/jq_run.h"
 #include "host/outcome.h"
+#include "host/series_checks.h"
 #include "host/world.h"
 #include "tests/lib/tap.h"
 
@@ -381,9 +382,54 @@ sentences(void)
 	world_wipe(&w);
 }
 
+// ---- over a sweep -----------------------------------------------------------------------------------------------------------
+
+// What the runs say of themselves; how they are judged together is in test_sweep.c.
+static void
+sweeps(void)
+{
+	struct world_check defs[2] = { { .id = "r" },
+				       { .id = "s", .kind = CHECK_EXIT, .sweep = true, .sweep_mode = MODE_ALWAYS } };
+	struct world w = { .checks = defs, .checks_len = 2 };
+	struct check_result r[2] = { { .id = "s", .role = "sweep" },
+				     { .id = "gone", .role = "sweep", .held_here = true } };
+	struct checks c = { .results_len = 2, .results = r };
+	char expected[] = "exit code 0";
+	static const enum sweep_said said[] = { SWEEP_NOT_HELD, SWEEP_HELD, SWEEP_UNKNOWN, SWEEP_UNKNOWN,
+						SWEEP_UNKNOWN };
+	struct series_checks s;
+	uint32_t i;
+
+	r[0].expected = expected;
+	r[0].held = true; // means nothing here
+	is_int(series_checks_init(&s, &w, 5), 0, "begins");
+	is_int((long long)s.len, 1, "with those over the sweep");
+	for (i = 0; i < 5; i++) {
+		r[0].held_here = i > 0;
+		r[0].unknown = i == 3;
+		r[0].id = i == 4 ? "other" : "s"; // the world was changed
+		is_int(series_checks_take(&s, 7 + i, &c, i != 2), 0, "taken");
+		ok(s.list[0].votes[i].said == said[i] && s.list[0].votes[i].seed == 7 + i, "run %u", i);
+	}
+	is_int(series_checks_take(&s, 12, &c, true), 0, "one too many is not taken");
+	is_int((long long)series_checks_not_held(&s), 1, "not held");
+	is_str(s.list[0].expected, "exit code 0", "what was expected");
+	series_checks_wipe(&s);
+	defs[1].sweep_mode = MODE_NEVER;
+	r[0].id = "s";
+	r[0].held_here = r[0].unknown = false;
+	is_int(series_checks_init(&s, &w, 2), 0, "begins");
+	is_int(series_checks_take(&s, 7, &c, true), 0, "taken");
+	is_int((long long)series_checks_not_held(&s), 1, "one of two runs did not take place");
+	is_int(series_checks_take(&s, 8, &c, true), 0, "taken");
+	is_int((long long)series_checks_not_held(&s), 0, "both said so");
+	series_checks_wipe(&s);
+}
+
 int
 main(void)
 {
+	sweeps();
 	if (!mkdtemp(folder))
 		abort();
 	refuses();
