@@ -268,6 +268,13 @@ $(O)/hooks.stamp: $(HOOKS)/package.json $(HOOKS)/package-lock.json
 	$(Q)mkdir -p $(@D)
 	$(call npm_ci,$(HOOKS),$@)
 
+# ajv, which judges what was written by docs/schema, likewise.
+JUDGE = tests/integration/judge
+$(O)/judge.stamp: $(JUDGE)/package.json $(JUDGE)/package-lock.json
+	$(call say,NPM,$(JUDGE))
+	$(Q)mkdir -p $(@D)
+	$(call npm_ci,$(JUDGE),$@)
+
 # The packages of the compatibility table, likewise.
 COMPAT = tests/compat/packages
 $(O)/compat.stamp: $(COMPAT)/package.json $(COMPAT)/package-lock.json
@@ -283,11 +290,13 @@ sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 # What looks at nothing but its own processes, files and receipts may run beside others; the rest runs alone.
 ABREAST = $(UNIT) tests/fuzz/replay.t $(patsubst %,tests/integration/%.t,examples seeds worlds llm clients hooks events deliveries faults doors one_key \
 	services semantics checks https https_clients https_ends schema twin no_services npm no_unix redaction verify html receipts node_features)
+# Judges the receipts that all others made, so it comes last.
+MADE = tests/integration/made.t
 tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost $(O)/tests/agenttwin-host-faulty
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests
-	$(Q)perl tests/run -j $(JOBS) $(ABREAST) -- $(filter-out $(ABREAST),$(wildcard tests/integration/*.t tests/escape/*.t))
+	$(Q)perl tests/run -j $(JOBS) $(ABREAST) -- $(filter-out $(ABREAST) $(MADE),$(wildcard tests/integration/*.t tests/escape/*.t)) $(MADE)
 escape:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) all $(O)/tests/fakehost
@@ -297,7 +306,7 @@ test-long:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests
 	$(Q)AGENTTWIN_LONG=1 AGENTTWIN_TEST_TIMEOUT=1800 perl tests/run $(UNIT) tests/fuzz/replay.t \
-		-- $(wildcard tests/integration/*.t tests/escape/*.t)
+		-- $(filter-out $(MADE),$(wildcard tests/integration/*.t tests/escape/*.t)) $(MADE)
 	+$(Q)$(MAKE) --no-print-directory fuzz check
 fuzz:
 	$(Q)sh .ci/packages test
