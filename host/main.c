@@ -23,7 +23,7 @@ static const struct command {
 	{ "doctor", cmd_doctor, "says which backends work on this machine, and what is missing", 4 },
 	{ "audit", cmd_audit, "prints the compiled-in policy", 4 },
 	{ "reap", cmd_reap, "ends what hosts that died left behind", 4 },
-	{ "receipt", cmd_receipt, "shows a receipt", 2 },
+	{ "receipt", cmd_receipt, "shows, compares, verifies and lists receipts", 2 },
 	{ "key", cmd_key, "makes a key to sign receipts with", 2 },
 };
 #define COMMANDS_LEN (sizeof(commands) / sizeof(commands[0]))

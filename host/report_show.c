@@ -40,7 +40,7 @@ head(struct page *p, const cJSON *r)
 {
 	const cJSON *run = json_get(r, "run"), *runtime = json_get(r, "runtime");
 	const char *status = text(r, "status"), *kind = text(json_get(r, "boundary"), "kind");
-	char shown[64], why[1504], name[304], again[1504], a[64], b[64], c[104];
+	char shown[64], sentence[1504], name[304], a[64], b[64], c[104];
 	uint64_t seed = 0, took = 0;
 
 	json_get_u64(run, "seed", UINT64_MAX, &seed);
@@ -49,14 +49,14 @@ head(struct page *p, const cJSON *r)
 	fprintf(p->f, "%s%.30s%s%s\n", page_paint(p, status_colour(status)), shown,
 		page_unpaint(p, status_colour(status)),
 		strcmp(status, "passed") == 0 && strcmp(kind, "none") == 0 ? ", not sandboxed" : "");
-	page_text(p, PLAIN, "why", report_clip(r, "why", why, 1500));
+	page_text(p, PLAIN, "why", report_clip(r, "why", sentence, 1500));
 	page_field(p, PLAIN, "world", "%s, seed %" PRIu64, report_clip(json_get(run, "world"), "name", name, 300),
 		   seed);
 	page_text(p, PLAIN, "run", report_clip(run, "id", a, 60));
 	page_field(p, PLAIN, "when", "%s, %.2f s", report_clip(run, "started", a, 40), (double)took / 1000);
 	page_field(p, PLAIN, "runtime", "%s, node %s, kernel %s", report_clip(runtime, "backend", a, 60),
 		   report_clip(json_get(runtime, "node"), "version", b, 40), report_clip(runtime, "kernel", c, 100));
-	page_text(p, PLAIN, "again", report_clip(run, "reproduce", again, 1500));
+	page_text(p, PLAIN, "again", report_clip(run, "reproduce", sentence, 1500));
 }
 
 /* ---- the boundary ----------------------------------------------------------------------------------------------------------- */
