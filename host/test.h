@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "host/seeds.h"
+#include "host/sweep.h"
 #include "host/world.h"
 
 struct backend_ops;
@@ -46,7 +47,14 @@ struct test_check { /* strings are borrowed from the record; NULL: none */
 	const char *expected, *actual, *rests; /* of one that did not hold */
 	enum test_held held;
 	bool evidence; /* decides nothing by itself: it is asked for by outcomes */
+	bool swept;    /* judged over the sweep; then what this run says, and what is wanted of all */
+	enum sweep_said here;
+	enum check_mode mode;
 	uint32_t line; /* in the world file; 0 it is built in */
+};
+struct test_sweep {              /* a check over the sweep of a world */
+	struct test_check check; /* expected and actual: of the verdict */
+	struct sweep_verdict verdict;
 };
 struct test_problem { /* why a world or a file was refused; strings as above */
 	const char *file, *pointer, *problem, *fix;
@@ -62,6 +70,8 @@ struct test_record { /* of one run */
 	struct test_problem problem; /* of TEST_INVALID */
 	size_t checks_len;
 	struct test_check *checks; /* owned, as the next */
+	size_t unmet_len;
+	struct test_check *unmet; /* what stands between the run and an outcome; none has a kind */
 	char *text;
 };
 /* Takes what a process handed back.  0, or -EPROTO and why[160]: it is no record, or contradicts itself. */
@@ -123,6 +133,8 @@ struct test_world {
 	int exit_code;
 	size_t groups_len, groups[TEST_GROUPS_MAX]; /* first runs of those that did not pass in the same way */
 	size_t ungrouped;                           /* runs that did not pass in still other ways */
+	size_t sweep_len, sweep_not_held;
+	struct test_sweep *sweep; /* owned: its checks over the sweep */
 };
 struct tests {
 	struct test_options o;

@@ -75,19 +75,19 @@ hand_back_record(const struct job *j, const struct test_record *r)
 	return rc;
 }
 
-/* "not held: exit, one-refund", or the sentence of the receipt. */
+/* "not held: exit, one-refund", or the sentence of the receipt; with outcomes always that. */
 static void
 say_why(const struct job *j, char *out, size_t size)
 {
 	size_t i, n = 0, count = 0;
 
-	if (j->verdict.status != STATUS_FAILED) {
+	if (j->verdict.status != STATUS_FAILED || j->outcomes.len) {
 		snprintf(out, size, "%s", j->verdict.status == STATUS_PASSED ? "" : j->verdict.why);
 		return;
 	}
 	out[0] = '\0';
 	for (i = 0; i < j->checks.results_len && n < size; i++)
-		if (!j->checks.results[i].held)
+		if (!j->checks.results[i].held && strcmp(j->checks.results[i].role, "required") == 0)
 			n += (size_t)snprintf(out + n, size - n, "%s%.64s",
 					      count++ ? ", " : "not held: ", j->checks.results[i].id);
 	if (count == 0)
@@ -234,7 +234,7 @@ open_pipes(int record[2], int said[2])
 static int
 launch(const struct test_start *s, struct test_child *out)
 {
-	int record[2], said[2], r = open_pipes(record, said);
+	int record[2] = { -1, -1 }, said[2] = { -1, -1 }, r = open_pipes(record, said);
 	pid_t parent = getpid();
 
 	if (r < 0)

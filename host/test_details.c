@@ -90,6 +90,10 @@ test_details(const struct test_run *r)
 	if (!f)
 		return NULL;
 	test_run_why(r, why, sizeof(why));
+	if (last && last->unmet_len && r->status == TEST_FAILED) {
+		line(f, "", why, NULL);
+		n++;
+	}
 	/* What a flaky run explains is the try that failed. */
 	if (r->status == TEST_FLAKY) {
 		line(f, "", why, NULL);
@@ -100,6 +104,8 @@ test_details(const struct test_run *r)
 			check(f, &last->checks[i]);
 			n++;
 		}
+	for (i = 0; last && r->status == TEST_FAILED && i < last->unmet_len; i++)
+		check(f, &last->unmet[i]);
 	if (last && last->status == TEST_INVALID) {
 		problem(f, &last->problem);
 	} else if (n == 0 && r->status != TEST_FLAKY) {
@@ -111,5 +117,21 @@ test_details(const struct test_run *r)
 		line(f, "not reproduced: ", last->difference, NULL);
 	if (last && last->receipt)
 		line(f, "receipt: ", shown_path(last->receipt), NULL);
+	return fclose(f) == 0 ? text : NULL;
+}
+
+/* see test_report.h */
+char *
+test_sweep_details(const struct test_world *w)
+{
+	char *text = NULL;
+	size_t len = 0, i;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < w->sweep_len; i++)
+		if (!w->sweep[i].verdict.held)
+			check(f, &w->sweep[i].check);
 	return fclose(f) == 0 ? text : NULL;
 }

@@ -94,6 +94,21 @@ annotate_group(FILE *f, const struct tests *t, const struct test_world *w, size_
 	free(text);
 }
 
+static void
+annotate_sweep(FILE *f, const struct test_world *w)
+{
+	char title[800], *text = test_sweep_details(w);
+	uint32_t line = 0;
+	size_t i;
+
+	for (i = 0; line == 0 && i < w->sweep_len; i++)
+		if (!w->sweep[i].verdict.held)
+			line = w->sweep[i].check.line;
+	snprintf(title, sizeof(title), "failed %.300s over the sweep", w->path);
+	annotate(f, w->path, line, 0, title, text ? text : "");
+	free(text);
+}
+
 /* see test_report.h */
 int
 test_annotations(const struct tests *t, FILE *f)
@@ -109,6 +124,8 @@ test_annotations(const struct tests *t, FILE *f)
 		}
 		for (k = 0; k < w->groups_len && n < ANNOTATIONS_MAX; k++, n++)
 			annotate_group(f, t, w, k);
+		if (w->sweep_not_held && n++ < ANNOTATIONS_MAX)
+			annotate_sweep(f, w);
 	}
 	return fflush(f) == 0 && !ferror(f) ? 0 : -EIO;
 }
@@ -183,6 +200,8 @@ test_markdown(const struct tests *t, FILE *f)
 
 			if (w->problem && pass == 0 && n++ < ROWS_MAX)
 				row(f, "invalid", w->path, "", w->problem->problem);
+			if (w->sweep_not_held && pass == 0 && n++ < ROWS_MAX)
+				row(f, "failed", w->path, "", "over the sweep");
 			for (k = w->run; k < w->run + w->runs_len; k++)
 				if ((t->runs[k].status == TEST_PASSED) == (pass == 1) && n++ < ROWS_MAX)
 					row_of_run(f, t, &t->runs[k]);

@@ -22,11 +22,15 @@ put_checks(struct emit *e, const struct test_record *r)
 		emit_open(e, NULL, '{');
 		emit_text(e, "id", c->id);
 		emit_text(e, "kind", c->kind);
-		emit_text(e, "role", c->evidence ? "evidence" : "required");
+		emit_text(e, "role", c->swept ? "sweep" : c->evidence ? "evidence" : "required");
 		if (c->held == TEST_UNJUDGED)
 			emit_null(e, "held");
 		else
 			emit_bool(e, "held", c->held == TEST_HELD);
+		if (c->swept && c->here == SWEEP_UNKNOWN)
+			emit_null(e, "held_here");
+		else if (c->swept)
+			emit_bool(e, "held_here", c->here == SWEEP_HELD);
 		if (c->held == TEST_NOT_HELD) {
 			emit_text(e, "because", c->because);
 			emit_text(e, "expected", c->expected);
@@ -104,6 +108,33 @@ put_seeds(struct emit *e, const struct tests *t, const struct test_world *w)
 	}
 	emit_close(e);
 	free(seeds);
+}
+
+static void
+put_sweep(struct emit *e, const struct test_world *w)
+{
+	static const char *const modes[] = { [MODE_AT_END] = "always",
+					     [MODE_ALWAYS] = "always",
+					     [MODE_NEVER] = "never",
+					     [MODE_SOMETIMES] = "sometimes" };
+	size_t i;
+
+	emit_open(e, "sweep", '[');
+	for (i = 0; i < w->sweep_len; i++) {
+		const struct test_sweep *s = &w->sweep[i];
+
+		emit_open(e, NULL, '{');
+		emit_text(e, "id", s->check.id);
+		emit_text(e, "kind", s->check.kind);
+		emit_text(e, "mode", modes[s->check.mode]);
+		emit_bool(e, "held", s->verdict.held);
+		emit_bool(e, "unknown", s->verdict.unknown);
+		emit_text(e, "because", s->check.because);
+		emit_text(e, "expected", s->verdict.expected);
+		emit_text(e, "actual", s->verdict.actual);
+		emit_close(e);
+	}
+	emit_close(e);
 }
 
 static void
@@ -186,6 +217,7 @@ test_json(const struct tests *t, FILE *f)
 		emit_i64(&e, "exit_code", w->exit_code);
 		put_problem(&e, t, w);
 		put_seeds(&e, t, w);
+		put_sweep(&e, w);
 		emit_open(&e, "runs", '[');
 		for (k = w->run; k < w->run + w->runs_len; k++)
 			put_run(&e, &t->runs[k]);
@@ -300,6 +332,25 @@ ctrf_run(struct emit *e, const struct tests *t, const struct test_run *r)
 }
 
 static void
+ctrf_sweep(struct emit *e, const struct test_world *w)
+{
+	char name[4300], *text = w->sweep_not_held ? test_sweep_details(w) : NULL;
+
+	snprintf(name, sizeof(name), "%s sweep", w->path);
+	emit_open(e, NULL, '{');
+	emit_text(e, "name", name);
+	emit_text(e, "status", w->sweep_not_held ? "failed" : "passed");
+	emit_u64(e, "duration", 0);
+	ctrf_suite(e, w);
+	if (text) {
+		emit_text(e, "message", "checks over the sweep did not hold");
+		emit_text(e, "trace", text);
+	}
+	free(text);
+	emit_close(e);
+}
+
+static void
 ctrf_invalid(struct emit *e, const struct test_world *w)
 {
 	const struct diag *d = w->problem;
@@ -322,8 +373,10 @@ ctrf_summary(struct emit *e, const struct tests *t)
 {
 	size_t passed = t->counts[TEST_PASSED], skipped = t->counts[TEST_NOT_RUN], all = t->runs_len, i;
 
-	for (i = 0; i < t->worlds_len; i++)
-		all += t->worlds[i].problem != NULL;
+	for (i = 0; i < t->worlds_len; i++) {
+		all += t->worlds[i].problem || t->worlds[i].sweep_len;
+		passed += t->worlds[i].sweep_len && !t->worlds[i].sweep_not_held;
+	}
 	emit_open(e, "summary", '{');
 	emit_u64(e, "tests", all);
 	emit_u64(e, "passed", passed);
@@ -370,6 +423,8 @@ test_ctrf(const struct tests *t, FILE *f)
 			ctrf_invalid(&e, w);
 		for (k = w->run; k < w->run + w->runs_len; k++)
 			ctrf_run(&e, t, &t->runs[k]);
+		if (w->sweep_len)
+			ctrf_sweep(&e, w);
 	}
 	emit_close(&e);
 	emit_close(&e);

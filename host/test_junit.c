@@ -128,9 +128,8 @@ close_case(FILE *f)
 
 /* What a check is worth in a run: a case of its own only where the run has a verdict. */
 static void
-put_check(FILE *f, const char *suite, const struct test_run *r, const struct test_check *c)
+put_check(FILE *f, const char *suite, const char *outcome, const struct test_check *c)
 {
-	const struct test_record *last = test_last(r);
 	char message[200];
 
 	open_case(f, suite, c->id, 0);
@@ -138,7 +137,7 @@ put_check(FILE *f, const char *suite, const struct test_run *r, const struct tes
 		skipped(f, "judged over all seeds of the sweep");
 	} else if (c->held == TEST_NOT_HELD && c->evidence) {
 		snprintf(message, sizeof(message), "evidence that did not hold; outcome: %.100s",
-			 last->outcome ? last->outcome : "none");
+			 outcome ? outcome : "none");
 		skipped(f, message);
 	} else if (c->held == TEST_NOT_HELD) {
 		snprintf(message, sizeof(message), "%.190s", c->actual ? c->actual : "did not hold");
@@ -275,8 +274,27 @@ put_run(FILE *f, const struct tests *t, const struct test_run *r, size_t id)
 	fputs("    </properties>\n", f);
 	put_run_case(f, name, r);
 	for (i = 0; last && i < last->checks_len; i++)
-		put_check(f, name, r, &last->checks[i]);
+		put_check(f, name, last->outcome, &last->checks[i]);
 	close_suite(f, last && last->receipt ? last->receipt : "", r->said ? r->said : "");
+}
+
+/* What holds over all seeds of a world. */
+static void
+put_sweep(FILE *f, const struct tests *t, const struct test_world *w, size_t id)
+{
+	struct totals n = { .tests = w->sweep_len, .failures = w->sweep_not_held };
+	char name[4300];
+	size_t i;
+
+	snprintf(name, sizeof(name), "%s sweep", w->path);
+	open_suite(f, name, w->path, id, &n, 0, t->started_unix_ms);
+	fputs("    <properties>\n", f);
+	property(f, "world", w->name);
+	property(f, "file", w->path);
+	fputs("    </properties>\n", f);
+	for (i = 0; i < w->sweep_len; i++)
+		put_check(f, name, NULL, &w->sweep[i].check);
+	close_suite(f, "", "");
 }
 
 static void
@@ -311,6 +329,9 @@ test_junit(const struct tests *t, FILE *f)
 		if (t->worlds[i].problem) {
 			n.tests++;
 			n.errors++;
+		} else {
+			n.tests += t->worlds[i].sweep_len;
+			n.failures += t->worlds[i].sweep_not_held;
 		}
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"agenttwin\"", f);
 	fprintf(f, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", n.tests, n.failures, n.errors);
@@ -323,6 +344,8 @@ test_junit(const struct tests *t, FILE *f)
 			put_invalid(f, t, w, id++);
 		for (k = w->run; k < w->run + w->runs_len; k++)
 			put_run(f, t, &t->runs[k], id++);
+		if (w->sweep_len)
+			put_sweep(f, t, w, id++);
 	}
 	fputs("</testsuites>\n", f);
 	return ferror(f) ? -EIO : 0;

@@ -194,6 +194,62 @@ group(struct tests *t, struct test_world *w)
 	}
 }
 
+/* The record that decides, of a run that has a verdict; NULL: it has none. */
+static const struct test_record *
+judged(const struct test_run *r)
+{
+	return r->status == TEST_PASSED || r->status == TEST_FLAKY || r->status == TEST_FAILED ? test_last(r) : NULL;
+}
+
+/* What all runs say of check i, number k of those over the sweep. */
+static void
+sweep_one(const struct tests *t, struct test_world *w, size_t i, struct sweep_vote *votes, struct test_sweep *out)
+{
+	const struct test_record *r;
+	size_t k, n = 0;
+
+	for (k = w->run; k < w->run + w->runs_len; k++) {
+		if (t->runs[k].status == TEST_NOT_RUN)
+			continue;
+		r = judged(&t->runs[k]);
+		votes[n].seed = t->runs[k].seed;
+		votes[n++].said = r && i < r->checks_len && r->checks[i].swept ? r->checks[i].here : SWEEP_UNKNOWN;
+	}
+	sweep_judge(out->check.mode, votes, n, w->runs_len, &out->verdict);
+	out->check.held = out->verdict.held ? TEST_HELD : TEST_NOT_HELD;
+	out->check.expected = out->verdict.expected;
+	out->check.actual = out->verdict.actual;
+	out->check.rests = NULL;
+}
+
+/* Checks over the sweep are those that any run with a verdict names; a single run is no sweep.  0 or -ENOMEM. */
+static int
+judge_sweep(const struct tests *t, struct test_world *w)
+{
+	const struct test_record *r = NULL;
+	struct sweep_vote *votes;
+	size_t i, n = 0;
+
+	for (i = w->run; w->swept && !r && i < w->run + w->runs_len; i++)
+		r = judged(&t->runs[i]);
+	for (i = 0; r && i < r->checks_len; i++)
+		n += r->checks[i].swept;
+	if (n == 0)
+		return 0;
+	w->sweep = calloc(n, sizeof(*w->sweep));
+	votes = calloc(w->runs_len, sizeof(*votes));
+	for (i = 0; w->sweep && votes && i < r->checks_len; i++) {
+		if (!r->checks[i].swept)
+			continue;
+		w->sweep[w->sweep_len].check = r->checks[i];
+		sweep_one(t, w, i, votes, &w->sweep[w->sweep_len]);
+		w->sweep_not_held += !w->sweep[w->sweep_len++].verdict.held;
+	}
+	i = w->sweep && votes;
+	free(votes);
+	return i ? 0 : -ENOMEM;
+}
+
 static void
 sum_world(struct tests *t, struct test_world *w)
 {
@@ -211,6 +267,13 @@ sum_world(struct tests *t, struct test_world *w)
 		t->counts[t->runs[i].status]++;
 	}
 	group(t, w);
+	if (judge_sweep(t, w) < 0) {
+		w->status = worse(w->status, TEST_ERROR);
+		w->exit_code = series_worse(w->exit_code, 4);
+	} else if (w->sweep_not_held) {
+		w->status = worse(w->status, TEST_FAILED);
+		w->exit_code = series_worse(w->exit_code, 1);
+	}
 }
 
 /* see test.h */
@@ -298,6 +361,7 @@ test_wipe(struct tests *t)
 	for (i = 0; i < t->worlds_len; i++) {
 		free(t->worlds[i].path);
 		free(t->worlds[i].problem);
+		free(t->worlds[i].sweep);
 	}
 	for (i = 0; i < t->runs_len; i++) {
 		for (k = 0; k < t->runs[i].tries_len; k++)

@@ -23,6 +23,10 @@ static const char *const names[TEST_STATUS_COUNT] = {
 	[TEST_CANCELLED] = "cancelled", [TEST_INVALID] = "invalid", [TEST_NOT_RUN] = "not run",
 };
 
+static const char *const modes[] = {
+	[MODE_AT_END] = "always", [MODE_ALWAYS] = "always", [MODE_NEVER] = "never", [MODE_SOMETIMES] = "sometimes"
+};
+
 /* see test.h */
 const char *
 test_status_name(enum test_status s)
@@ -61,10 +65,16 @@ put_check(struct emit *e, const struct job *j, size_t i)
 	emit_open(e, NULL, '{');
 	emit_text(e, "id", c->id);
 	emit_text(e, "kind", c->kind);
-	if (strcmp(c->role, "sweep") == 0)
+	if (strcmp(c->role, "sweep") == 0) {
 		emit_null(e, "held");
-	else
+		emit_text(e, "mode", modes[j->world.checks[i].sweep_mode]);
+		if (c->unknown)
+			emit_null(e, "here");
+		else
+			emit_bool(e, "here", c->held_here);
+	} else {
 		emit_bool(e, "held", c->held);
+	}
 	emit_text(e, "role", c->role);
 	emit_u64(e, "line", place.line);
 	if (!c->held) {
@@ -74,6 +84,50 @@ put_check(struct emit *e, const struct job *j, size_t i)
 		put_text(e, "actual", c->actual);
 		put_text(e, "rests", rests);
 	}
+	emit_close(e);
+}
+
+/* The conditions of an outcome that are not met. */
+static void
+put_unmet(struct emit *e, const struct job *j, const struct outcome_result *o)
+{
+	const struct check_result *c;
+	char name[100];
+	size_t i;
+
+	for (i = 0; i < o->def->when_len; i++) {
+		if (o->items[i].state == OUTCOME_MET)
+			continue;
+		emit_open(e, NULL, '{');
+		if (o->def->when[i].expr) {
+			snprintf(name, sizeof(name), "outcome %.80s", o->def->id);
+			emit_text(e, "id", name);
+			put_text(e, "expected", o->items[i].name);
+			put_text(e, "actual", o->items[i].actual);
+		} else {
+			c = &j->checks.results[o->def->when[i].check];
+			emit_text(e, "id", c->id);
+			put_text(e, "because", c->because);
+			put_text(e, "expected", c->expected);
+			put_text(e, "actual", c->actual);
+		}
+		emit_close(e);
+	}
+}
+
+static void
+put_outcomes(struct emit *e, const struct job *j)
+{
+	const struct outcomes *o = &j->outcomes;
+	size_t i;
+
+	put_text(e, "outcome", o->match ? o->match->def->id : NULL);
+	emit_open(e, "unmet", '[');
+	if (o->nearest)
+		put_unmet(e, j, o->nearest);
+	for (i = 0; o->unknown && i < o->len; i++)
+		if (o->list[i].state == OUTCOME_UNKNOWN)
+			put_unmet(e, j, &o->list[i]);
 	emit_close(e);
 }
 
@@ -108,7 +162,6 @@ test_record_write(FILE *f, const struct job *j, const struct test_record *base)
 	put_text(&e, "run_id", base->run_id);
 	put_text(&e, "fingerprint", base->fingerprint);
 	put_text(&e, "receipt", base->receipt);
-	put_text(&e, "outcome", j->outcomes.match ? j->outcomes.match->def->id : base->outcome);
 	emit_u64(&e, "started_unix_ms", j->started_unix_ms);
 	emit_u64(&e, "ms", j->took_ms);
 	emit_bool(&e, "compared", base->compared);
@@ -116,6 +169,8 @@ test_record_write(FILE *f, const struct job *j, const struct test_record *base)
 	put_text(&e, "difference", base->difference);
 	if (base->status == TEST_INVALID)
 		put_problem(&e, &j->diag);
+	if (judged)
+		put_outcomes(&e, j);
 	emit_open(&e, "checks", '[');
 	for (i = 0; judged && i < j->checks.results_len; i++)
 		put_check(&e, j, i);
@@ -166,16 +221,26 @@ take_status(const cJSON *doc, enum test_status *out)
 	return false;
 }
 
+/* Of a check over a sweep: what this run says, and what is wanted of all. */
 static bool
-take_check(struct pool *p, const cJSON *o, struct test_check *c)
+take_swept(const cJSON *o, struct test_check *c)
 {
-	const cJSON *held = json_get(o, "held");
-	const char *role = json_get_text(o, "role");
+	const cJSON *here = json_get(o, "here");
+	const char *mode = json_get_text(o, "mode");
 
-	if (!cJSON_IsBool(held) && !cJSON_IsNull(held))
+	c->swept = true;
+	c->here = cJSON_IsTrue(here) ? SWEEP_HELD : cJSON_IsFalse(here) ? SWEEP_NOT_HELD : SWEEP_UNKNOWN;
+	if (!mode)
 		return false;
-	c->held = cJSON_IsNull(held) ? TEST_UNJUDGED : cJSON_IsTrue(held) ? TEST_HELD : TEST_NOT_HELD;
-	c->evidence = role && strcmp(role, "evidence") == 0;
+	for (c->mode = MODE_ALWAYS; c->mode <= MODE_SOMETIMES; c->mode++)
+		if (strcmp(mode, modes[c->mode]) == 0)
+			return true;
+	return false;
+}
+
+static void
+take_texts(struct pool *p, const cJSON *o, struct test_check *c)
+{
 	c->id = keep(p, o, "id");
 	c->kind = keep(p, o, "kind");
 	c->because = keep(p, o, "because");
@@ -183,21 +248,54 @@ take_check(struct pool *p, const cJSON *o, struct test_check *c)
 	c->actual = keep(p, o, "actual");
 	c->rests = keep(p, o, "rests");
 	c->line = number(o, "line");
+}
+
+static bool
+take_check(struct pool *p, const cJSON *o, struct test_check *c)
+{
+	const cJSON *held = json_get(o, "held");
+	const char *role = json_get_text(o, "role");
+
+	if (!role || (!cJSON_IsBool(held) && !cJSON_IsNull(held)))
+		return false;
+	c->held = cJSON_IsNull(held) ? TEST_UNJUDGED : cJSON_IsTrue(held) ? TEST_HELD : TEST_NOT_HELD;
+	c->evidence = strcmp(role, "evidence") == 0;
+	take_texts(p, o, c);
+	/* Nothing but a sweep may leave a check open. */
+	if ((strcmp(role, "sweep") == 0) != (c->held == TEST_UNJUDGED) ||
+	    (c->held == TEST_UNJUDGED && !take_swept(o, c)))
+		return false;
 	return c->id && c->kind;
+}
+
+/* The length of a list, or -1. */
+static int
+length(const cJSON *list)
+{
+	int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : -1;
+
+	return n > (int)CHECKS_MAX ? -1 : n;
 }
 
 static bool
 take_checks(struct pool *p, const cJSON *doc, struct test_record *r)
 {
-	const cJSON *list = json_get(doc, "checks"), *o;
-	int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : -1;
+	const cJSON *list = json_get(doc, "checks"), *unmet = json_get(doc, "unmet"), *o;
+	int n = length(list), m = unmet ? length(unmet) : 0;
 
-	if (n < 0 || n > (int)CHECKS_MAX)
+	if (n < 0 || m < 0)
 		return false;
-	r->checks = n ? calloc((size_t)n, sizeof(*r->checks)) : NULL;
-	if (n && !r->checks)
+	r->checks = calloc((size_t)n + 1, sizeof(*r->checks));
+	r->unmet = calloc((size_t)m + 1, sizeof(*r->unmet));
+	if (!r->checks || !r->unmet)
 		return false;
 	cJSON_ArrayForEach(o, list) if (!take_check(p, o, &r->checks[r->checks_len++])) return false;
+	cJSON_ArrayForEach(o, unmet)
+	{
+		take_texts(p, o, &r->unmet[r->unmet_len]);
+		if (!r->unmet[r->unmet_len++].id)
+			return false;
+	}
 	return true;
 }
 
@@ -269,7 +367,7 @@ int
 test_record_take(const char *json, size_t len, struct test_record *out, char why[static 160])
 {
 	struct test_record r = { 0 };
-	struct pool p;
+	struct pool p = { 0 };
 	cJSON *doc = json_take(json, len, TEST_RECORD_MAX, why);
 	bool good = false;
 
@@ -283,7 +381,7 @@ test_record_take(const char *json, size_t len, struct test_record *out, char why
 	if (!good)
 		snprintf(why, 160, "it lacks something that every run has");
 	else if (!is_sound(&r))
-		snprintf(why, 160, "it contradicts itself: %s, exit status %d", names[r.status], r.exit_code);
+		snprintf(why, 160, "it contradicts itself: exit status %d", r.exit_code);
 	good = good && is_sound(&r);
 	cJSON_Delete(doc);
 	if (good)
@@ -307,6 +405,7 @@ void
 test_record_wipe(struct test_record *r)
 {
 	free(r->checks);
+	free(r->unmet);
 	free(r->text);
 	memset(r, 0, sizeof(*r));
 }

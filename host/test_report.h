@@ -34,4 +34,6 @@ int test_markdown(const struct tests *t, FILE *f) __attribute__((warn_unused_res
 
 /* What did not hold of a run, or why it has no verdict: one text of several lines, which the caller frees; NULL: no memory. */
 char *test_details(const struct test_run *r) __attribute__((warn_unused_result, nonnull));
+/* The same of the checks over a sweep that did not hold. */
+char *test_sweep_details(const struct test_world *w) __attribute__((warn_unused_result, nonnull));
 #endif

@@ -86,6 +86,12 @@ explain_world(const struct tests *t, const struct test_world *w, bool github)
 		explain_text(text ? text : "not enough memory to explain it", github);
 		free(text);
 	}
+	if (w->sweep_not_held) {
+		head(github, TEST_FAILED, w->path, " over the sweep");
+		text = test_sweep_details(w);
+		explain_text(text ? text : "not enough memory to explain it", github);
+		free(text);
+	}
 	if (w->ungrouped)
 		test_say(github, "%s: %zu more runs did not pass, in other ways", w->path, w->ungrouped);
 }

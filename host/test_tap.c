@@ -97,6 +97,22 @@ put_run(FILE *f, const struct tests *t, const struct test_run *r, size_t number)
 }
 
 static void
+put_sweep(FILE *f, const struct test_world *w, size_t number)
+{
+	char *text = w->sweep_not_held ? test_sweep_details(w) : NULL;
+
+	fprintf(f, "%sok %zu - ", w->sweep_not_held ? "not " : "", number);
+	describe(f, w->path);
+	fputs(" sweep\n  ---\n", f);
+	value(f, "status", w->sweep_not_held ? "failed" : "passed");
+	fprintf(f, "  checks: %zu\n  not_held: %zu\n", w->sweep_len, w->sweep_not_held);
+	if (text)
+		block(f, "details", text);
+	free(text);
+	fputs("  ...\n", f);
+}
+
+static void
 put_invalid(FILE *f, const struct test_world *w, size_t number)
 {
 	const struct diag *d = w->problem;
@@ -120,7 +136,7 @@ test_tap(const struct tests *t, FILE *f)
 	size_t i, k, n = 0, points = t->runs_len;
 
 	for (i = 0; i < t->worlds_len; i++)
-		points += t->worlds[i].problem != NULL;
+		points += t->worlds[i].problem || t->worlds[i].sweep_len;
 	fputs("TAP version 14\n", f);
 	fprintf(f, "1..%zu%s\n", points, points ? "" : " # SKIP no world in this shard");
 	for (i = 0; i < t->worlds_len; i++) {
@@ -130,6 +146,8 @@ test_tap(const struct tests *t, FILE *f)
 			put_invalid(f, w, ++n);
 		for (k = w->run; k < w->run + w->runs_len; k++)
 			put_run(f, t, &t->runs[k], ++n);
+		if (w->sweep_len)
+			put_sweep(f, w, ++n);
 	}
 	/* What was skipped because of it must not look like a choice. */
 	if (t->signal)

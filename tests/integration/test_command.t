@@ -189,6 +189,35 @@ like "$err" '1 passed \(not sandboxed\)' "a pass without a sandbox says so"
 tests --runtime microvm good
 is_exit 2 "a runtime that is not there"
 
+# ---- over a sweep, and outcomes ----
+world "$tmp/w4/swept" '"a.mjs"' '"node", "a.mjs"' '"sweep": { "seeds": "1..4" },' \
+	'{ "id": "exit", "kind": "exit", "code": [ 0, 3 ] }, { "id": "every", "kind": "exit", "code": 0, "over": "sweep" },
+	{ "id": "some", "kind": "exit", "code": 3, "over": "sweep", "mode": "sometimes" }'
+world "$tmp/w4/ends" '"a.mjs"' '"node", "a.mjs"' '"outcomes": [ { "id": "fine", "verdict": "passed", "when": [ "zero" ] }, { "id": "bad", "verdict": "failed", "when": [ "three" ] } ], "sweep": { "seeds": "2..3" },' \
+	'{ "id": "zero", "kind": "exit", "code": 0 }, { "id": "three", "kind": "exit", "code": 3 }'
+for w in swept ends; do
+	sed -i 's|"env": {|"env": { "SEED": "{{seed}}",|' "$tmp/w4/$w/world.json"
+	echo 'process.exit(process.env.SEED === "3" ? 3 : 0);' >"$tmp/w4/$w/a.mjs"
+done
+at=$tmp/w4
+tests --json --junit j.xml --tap t.tap swept
+is_exit 1 "every run passes, but not what must hold over the sweep"
+like "$err" '^failed swept/world\.json over the sweep:$' "which is told"
+like "$err" 'actual +held in 3 runs \(seeds 1-2, 4\), did not hold in 1 run \(seed 3\)' "with the seeds"
+is "$(json "$out" '[r.runs_counted.passed, r.worlds[0].status, r.worlds[0].sweep.map(s => s.id + " " + s.held).join()]')" '[4,"failed","every false,some true"]' "in JSON"
+is "$(xml "$at/j.xml" '[(s.get("name"), s.get("failures")) for s in t][-1]')" "('swept/world.json sweep', '1')" "in JUnit"
+is "$(xml "$at/j.xml" 'sum(has(c, "skipped") for c in cases)')" 8 "in its runs they are skipped"
+like "$(cat "$at/t.tap")" '^not ok 5 - swept/world\.json sweep$' "in TAP"
+ok "the report is as its schema says" python3 tests/lib/schema.py docs/schema/tests.schema.json "$out"
+sed -i 's/"seeds": "1..4"/"seeds": 1/' "$at/swept/world.json"
+tests --json swept
+is_exit 1 "of a sweep in which nothing happened sometimes does not hold"
+tests --json --junit j.xml ends
+is_exit 1 "an outcome that speaks against the run"
+is "$(json "$out" 'r.worlds[0].runs.map(x => [x.status, x.tries[0].outcome].join())')" '["passed,fine","failed,bad"]' "outcomes are named"
+is "$(xml "$at/j.xml" '[c.find("skipped").get("message") for c in cases if has(c, "skipped")][0]')" "evidence that did not hold; outcome: fine" "evidence that did not hold is skipped, with the outcome's name"
+is "$(xml "$at/j.xml" '[c.get("name") for c in cases if has(c, "failure")]')" "['run']" "what failed is the run"
+
 # ---- files that would enter ----
 world "$tmp/w2/secret" '"*"' '"node", "a.mjs"'
 echo '-----BEGIN PRIVATE KEY-----' >"$tmp/w2/secret/id_rsa"

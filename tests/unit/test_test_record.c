@@ -71,6 +71,14 @@ test_contradictions(void)
 		"{\"status\":\"passed\",\"exit_code\":0," REST "\"checks\":[{\"kind\":\"exit\",\"held\":true}]}",
 		"{\"status\":\"passed\",\"exit_code\":0.5," REST CHECKS "}",
 		"{\"status\":\"passed\",\"exit_code\":-1," REST CHECKS "}",
+		"{\"status\":\"passed\",\"exit_code\":0," REST
+		"\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":null,\"role\":\"required\"}]}",
+		"{\"status\":\"passed\",\"exit_code\":0," REST
+		"\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":true,\"role\":\"sweep\"}]}",
+		"{\"status\":\"passed\",\"exit_code\":0," REST
+		"\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":null,\"role\":\"sweep\",\"mode\":\"maybe\"}]}",
+		"{\"status\":\"failed\",\"exit_code\":1,\"unmet\":[{}]," REST CHECKS "}",
+		"{\"status\":\"failed\",\"exit_code\":1,\"unmet\":{}," REST CHECKS "}",
 		"[]",
 		"",
 		"null",
@@ -83,7 +91,7 @@ test_contradictions(void)
 		    "\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":false,\"role\":\"evidence\"}]}"),
 	       0, "evidence that did not hold does not speak against a pass");
 	is_int(take("{\"status\":\"passed\",\"exit_code\":0," REST
-		    "\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":null,\"role\":\"required\"}]}"),
+		    "\"checks\":[{\"id\":\"a\",\"kind\":\"exit\",\"held\":null,\"role\":\"sweep\",\"mode\":\"never\",\"here\":true}]}"),
 	       0, "nor does what is judged over a sweep");
 	is_int(take("{\"status\":\"cancelled\",\"exit_code\":143,\"started_unix_ms\":5,\"ms\":7,\"checks\":[]}"), 0,
 	       "what was ended before it began has no receipt");

@@ -22,7 +22,12 @@ static struct test_check checks[] = {
 	  .rests = "  (operations 1)",
 	  .line = 7 },
 	{ .id = "proof", .kind = "jq", .held = TEST_NOT_HELD, .evidence = true, .expected = "x", .actual = "y" },
-	{ .id = "later", .kind = "calls", .held = TEST_UNJUDGED },
+	{ .id = "later",
+	  .kind = "calls",
+	  .held = TEST_UNJUDGED,
+	  .swept = true,
+	  .here = SWEEP_HELD,
+	  .mode = MODE_ALWAYS },
 };
 
 static struct test_record
@@ -62,12 +67,9 @@ make(struct tests *t)
 		struct test_run *r = &t->runs[i];
 		enum test_status s = (enum test_status)i;
 
-		t->worlds[i] = (struct test_world){ .path = strdup("a & b/world.json"),
-						    .name = "w",
-						    .seeds = 1,
-						    .run = i,
-						    .runs_len = 1,
-						    .swept = i == 0 };
+		t->worlds[i] = (struct test_world){
+			.path = strdup("a & b/world.json"), .name = "w", .seeds = 1, .run = i, .runs_len = 1
+		};
 		*r = (struct test_run){ .world = (uint32_t)i,
 					.seed = 5,
 					.progress = TEST_DONE,
@@ -193,6 +195,57 @@ test_others(const struct tests *t)
 	free(text);
 }
 
+/* Three runs of a sweep, one of which says no. */
+static void
+test_sweep(void)
+{
+	struct tests t = { .ms = 5000, .o.sandbox = true, .worlds_len = 1, .runs_len = 3 };
+	struct test_world *w = calloc(1, sizeof(*w));
+	char *text;
+	size_t i;
+
+	*w = (struct test_world){
+		.path = strdup("s/world.json"), .name = "s", .swept = true, .seeds = 3, .runs_len = 3
+	};
+	t.worlds = w;
+	t.runs = calloc(3, sizeof(*t.runs));
+	for (i = 0; i < 3; i++) {
+		t.runs[i] = (struct test_run){ .seed = i, .progress = TEST_DONE, .tries_len = 1 };
+		t.runs[i].tries = calloc(1, sizeof(struct test_record));
+		t.runs[i].tries[0] = record(TEST_PASSED, 0, 4);
+		t.runs[i].tries[0].checks[1].held = TEST_HELD;
+		t.runs[i].tries[0].checks[3].here = i == 1 ? SWEEP_NOT_HELD : SWEEP_HELD;
+	}
+	test_sum(&t);
+	ok(t.counts[TEST_PASSED] == 3 && w->status == TEST_FAILED && t.worst == 1, "all runs pass, the sweep does not");
+	ok(w->sweep_len == 1 && w->sweep_not_held == 1, "one check over it");
+	text = written(&t, test_junit);
+	ok(strstr(text, "name=\"s/world.json sweep\"") && strstr(text, " tests=\"16\" failures=\"1\" errors=\"0\""),
+	   "a suite of its own");
+	free(text);
+	text = written(&t, test_tap);
+	ok(strstr(text, "1..4\n") && strstr(text, "not ok 4 - s/world.json sweep\n"), "a test point of its own");
+	free(text);
+	text = written(&t, test_annotations);
+	is_int(count(text, "::error file="), 1, "an annotation");
+	free(text);
+	free(w->sweep);
+	w->sweep = NULL;
+	w->sweep_len = w->sweep_not_held = 0;
+	t.worst = w->exit_code = 0;
+	t.runs[1].tries[0].checks[3].here = SWEEP_HELD;
+	test_sum(&t);
+	ok(w->status == TEST_PASSED && t.worst == 0 && w->sweep_len == 1, "when all say yes it passes");
+	free(w->sweep);
+	w->sweep = NULL;
+	w->sweep_len = w->sweep_not_held = 0;
+	t.worst = w->exit_code = 0;
+	t.runs[2].status = TEST_NOT_RUN;
+	test_sum(&t);
+	ok(w->status == TEST_FAILED && t.worst == 1, "one that did not take place is no yes");
+	test_wipe(&t);
+}
+
 static void
 test_nothing(void)
 {
@@ -228,6 +281,7 @@ main(void)
 	test_xml(&t);
 	test_others(&t);
 	test_wipe(&t);
+	test_sweep();
 	test_nothing();
 	return tap_done();
 }
