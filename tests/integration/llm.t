@@ -32,6 +32,10 @@ for name in support-agent anthropic-agent; do
 		*/world.json) is_run passed 0 "$file passes" ;;
 		*) is_run failed 1 "$file fails" ;;
 		esac
+		case $file in
+		*support-agent/world.json) is "$(json "$receipt" r.outcome.matched)" line-cancelled "by the end that is wanted" ;;
+		*support-agent/*) is "$(json "$receipt" r.outcome.matched)" order-cancelled "by the end that is not" ;;
+		esac
 	done
 done
 done_testing
