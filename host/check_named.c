@@ -129,7 +129,6 @@ static void
 judge_write(const struct check_writes *t, const struct call_seen *c, struct charge *a)
 {
 	const struct logical_call *l = &t->logical[c->logical];
-	const struct row_seen *row = c->row ? &t->rows[c->row - 1] : NULL;
 	char text[200];
 
 	if ((c->flags & CALL_OK) && !(c->flags & CALL_APPLIED))
@@ -138,9 +137,42 @@ judge_write(const struct check_writes *t, const struct call_seen *c, struct char
 		against(a, c->n, 0,
 			"%s was done, but its client was not told so, did not repeat it until it was, and did not look",
 			call_text(t, c, text));
-	else if ((c->flags & CALL_EFFECT) && row && row->last == c->n + 1 && row->exists != row->found)
-		against(a, c->n, 0, "%s %s a row that is %s the final state", call_text(t, c, text),
-			row->exists ? "made or changed" : "deleted", row->exists ? "not in" : "still in");
+}
+
+/* The call of an operation; NULL: it is none of those that are kept. */
+static const struct call_seen *
+call_of(const struct check_writes *t, uint32_t n)
+{
+	size_t low = 0, high = t->calls_len, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (t->calls[middle].n < n)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->calls_len && t->calls[low].n == n ? &t->calls[low] : NULL;
+}
+
+/* Each row is in the end what the last call that touched it made of it. */
+static void
+judge_rows(const struct check_writes *t, const cJSON *def, struct charge *a)
+{
+	const struct row_seen *row;
+	const struct call_seen *c;
+	char text[200];
+	size_t i;
+
+	for (i = 0; i < t->rows_len; i++) {
+		row = &t->rows[i];
+		if (!row->collection || !row->last || row->exists == row->found)
+			continue;
+		c = call_of(t, row->last - 1);
+		if (c && is_chosen(t, def, c))
+			against(a, c->n, 0, "%s %s a row that is %s the final state", call_text(t, c, text),
+				row->exists ? "made or changed" : "deleted", row->exists ? "not in" : "still in");
+	}
 }
 
 static int
@@ -160,6 +192,7 @@ lost(struct check_writes *t, const cJSON *def, const struct check_facts *f, stru
 		a->judged++;
 		judge_write(t, c, a);
 	}
+	judge_rows(t, def, a);
 	return conclude(a, "write", "the workflow made no write");
 }
 

@@ -165,6 +165,8 @@ effect_add(struct check_writes *t, struct call_seen *c, const char *service, con
 
 	if (split(pointer, collection, id) && (row = row_of(t, service, collection, id))) {
 		t->rows[row - 1].last = c->n + 1;
+		if (!t->rows[row - 1].first)
+			t->rows[row - 1].first = c->n + 1;
 		if (t->rows[row - 1].collection)
 			t->rows[t->rows[row - 1].collection - 1].last = c->n + 1;
 		t->rows[row - 1].exists = strcmp(verb, "delete") != 0;
@@ -217,11 +219,13 @@ check_writes_rests(const struct check_writes *t, const char *where, struct check
 	} else if (!whole && split(path, collection, id)) {
 		row = check_writes_row(t, s, collection, id);
 	}
-	for (i = 0; row && i < t->calls_len && r->rests_len + 1 < CHECK_RESTS_MAX; i++) {
+	for (i = 0; row && i < t->calls_len && r->rests_len + 2 < CHECK_RESTS_MAX; i++) {
 		of = (t->calls[i].flags & CALL_EFFECT) ? t->calls[i].row : 0;
 		if (of && (of == row || (whole && t->rows[of - 1].collection == row)))
 			check_rests_op(r, t->calls[i].n);
 	}
+	if (row && t->rows[row - 1].first)
+		check_rests_op(r, t->rows[row - 1].first - 1);
 	if (row && t->rows[row - 1].last)
 		check_rests_op(r, t->rows[row - 1].last - 1);
 }
@@ -433,13 +437,15 @@ effects_add(struct check_writes *t, struct call_seen *c, const cJSON *op, const 
 	struct logical_call *l;
 	bool adds = false;
 
+	if (!(c->flags & CALL_APPLIED))
+		effects = NULL; /* what is told of it was undone */
 	cJSON_ArrayForEach(effect, effects)
 	{
 		adds = effect_add(t, c, service, effect) || adds;
 	}
 	if (c->flags & CALL_WRITE)
 		judge_key(c, op, adds);
-	if (t->failed || !effects || !effects->child || !(c->flags & CALL_APPLIED))
+	if (t->failed || !effects || !effects->child)
 		return;
 	c->flags |= CALL_EFFECT;
 	t->effects++;
@@ -482,7 +488,7 @@ flags_of(const struct check_writes *t, struct call_seen *c, size_t s, const cJSO
 	const cJSON *views = json_get(op, "views"), *fault = json_get(op, "fault");
 	const char *service = json_get_text(views, "service"), *client = json_get_text(views, "client"),
 		   *kind = json_get_text(op, "kind"), *phase = json_get_text(fault, "phase"),
-		   *method = json_get_text(json_get(op, "request"), "method");
+		   *end = json_get_text(fault, "end"), *method = json_get_text(json_get(op, "request"), "method");
 
 	if (s == t->w->services_len || (kind && strcmp(kind, "webhook") == 0))
 		c->flags |= CALL_SENT;
@@ -490,7 +496,8 @@ flags_of(const struct check_writes *t, struct call_seen *c, size_t s, const cJSO
 		c->flags |= CALL_MODEL;
 	if (service && strcmp(service, "applied") == 0)
 		c->flags |= CALL_APPLIED;
-	if (client && strcmp(client, "told-ok") == 0)
+	/* A reply that a fault cut off in order looks whole, and tells nobody that it is. */
+	if (client && strcmp(client, "told-ok") == 0 && !(end && strcmp(end, "clean") == 0))
 		c->flags |= CALL_OK;
 	if (json_get_text(fault, "id"))
 		c->flags |= CALL_FAULT;

@@ -43,10 +43,10 @@ struct place_seen {
 	uint32_t last_ok; /* the last operation here that the client was told is done, from 1 */
 };
 struct row_seen {
-	uint32_t last;       /* operation that touched it last, from 1 */
-	uint32_t read;       /* that showed it to the workflow last, from 1 */
-	uint32_t collection; /* index into rows: the row of the whole collection, which lists are of */
-	bool exists, found;  /* after the last one; in the final state */
+	uint32_t first, last; /* operations that touched it, from 1; of a collection only the last */
+	uint32_t read;        /* that showed it to the workflow last, from 1 */
+	uint32_t collection;  /* index into rows: the row of the whole collection, which lists are of */
+	bool exists, found;   /* after the last one; in the final state */
 };
 struct check_writes {
 	const struct world *w; /* borrowed */

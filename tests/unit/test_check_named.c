@@ -126,6 +126,8 @@ lost(void)
 	judge("lost: nothing but a reading", k, "{}", one, true, "made no write", OPS(OP(.method = "GET", LOST)));
 	judge("lost: none", k, "{}", one, true, "each of 1 write", OPS(OP(MADE("r1"))));
 	judge("lost: not in the final state", k, "{}", empty, false, "not in the final state", OPS(OP(MADE("r1"))));
+	judge("lost: a second row that is not there", k, "{}", one, false, "not in the final state",
+	      OPS(OP(.effects = "{\"create\":\"/refunds/r1\"},{\"create\":\"/refunds/r9\"}")));
 	judge("lost: deleted since", k, "{}", empty, true, "",
 	      OPS(OP(MADE("r1")),
 		  OP(.method = "DELETE", .target = "/refunds/r1", .effects = "{\"delete\":\"/refunds/r1\"}")));
@@ -224,6 +226,10 @@ faults(void)
 	      OPS(OP(MET, LOST), OP(.service = "rejected", .client = "told-error")));
 	judge("fault: another call", k, "{}", one, false, "", OPS(OP(MET, LOST), OP(.body = "b2")));
 	judge("fault: told ok all the same", k, "{}", one, true, "", OPS(OP(MET)));
+	judge("fault: half a reply that looks whole", k, "{}", one, false, "",
+	      OPS(OP(.fault = "{\"id\":\"f\",\"phase\":\"mid-reply\",\"end\":\"clean\"}")));
+	judge("fault: half a reply, and again", k, "{}", one, true, "",
+	      OPS(OP(.fault = "{\"id\":\"f\",\"phase\":\"mid-reply\",\"end\":\"clean\"}"), OP(.key = NULL)));
 	judge("fault: the result was read", k, "{}", one, true, "",
 	      OPS(OP(MET, MADE("r1"), LOST), OP(.method = "GET", .route = "refunds.list")));
 	judge("fault: the result was not there to be read", k, "{}", one, false, "",
