@@ -435,6 +435,7 @@ checks_finish(struct checks *c, const struct check_facts *f)
 	if (!c->results)
 		return -ENOMEM;
 	c->results_len = c->len + CHECK_BUILT_IN + (f->triggers > 0);
+	c->quiet = f->operations == 0 && f->exit && f->exit->stdout_bytes + f->exit->stderr_bytes == 0;
 	for (i = 0; i < c->results_len; i++) {
 		r = &c->results[i];
 		r->role = "required";

@@ -65,6 +65,7 @@ struct checks {
 	size_t len;
 	struct check *list;          /* owned, one for each world check */
 	struct check_model *model;   /* owned: the states on the way; NULL: no check asks for them */
+	bool quiet;                  /* the workflow made no call and wrote nothing: known at the end */
 	bool begun;                  /* the state before the first operation was judged */
 	struct check_writes *writes; /* owned: what the named properties share; NULL: the world has none */
 	size_t results_len;

@@ -109,6 +109,8 @@ checks_jq_take(struct checks *c, const struct jq_task *tasks)
 			rc = take_each(&tasks[n++], &c->list[i], r);
 		else
 			rc = take_condition(&tasks[n++], r);
+		if (c->quiet && c->list[i].def->kind == CHECK_JQ)
+			r->idle = r->held;
 		check_set_aside(r);
 	}
 	return rc;

@@ -408,13 +408,10 @@ check_names(struct wr *c, const struct world_check *k)
 	case CHECK_UNCHANGED:
 		return check_exceptions(c, k->json);
 	case CHECK_RECOVERS:
-		if ((r = check_any_fault(c)) < 0)
-			return r;
-		/* fall through */
 	case CHECK_NO_DUPLICATES:
 	case CHECK_NO_LOST:
 	case CHECK_IDEMPOTENT:
-		if ((r = check_any_service(c)) < 0)
+		if ((k->kind == CHECK_RECOVERS && (r = check_any_fault(c)) < 0) || (r = check_any_service(c)) < 0)
 			return r;
 		return check_selector(c, k, k->json);
 	case CHECK_EXIT:
