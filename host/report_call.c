@@ -102,6 +102,8 @@ call_in_full(const cJSON *op, uint64_t index, struct call_lines *l)
 		call_line(l, "repeats", value);
 	}
 	effects(l, op);
+	if (json_get(op, "rows") && json_get(op, "rows")->child)
+		call_line(l, "left", report_value(json_get(op, "rows"), value, CALL_FIELD_MAX));
 	if (json_get_u64(reply, "status", 999, &status)) {
 		snprintf(value, sizeof(value), "%" PRIu64, status);
 		call_line(l, "reply", value);

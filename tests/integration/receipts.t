@@ -96,6 +96,14 @@ else
 	skip "a run without a boundary" "$O/tests/agenttwin-host-faulty is not built"
 fi
 
+if command -v script >/dev/null; then
+	on_terminal() { script -qec "$(printf '%q ' env "$@")" /dev/null </dev/null; }
+	like "$(on_terminal -u NO_COLOR "$host" receipt show "$receipt")" $'\e\\[1;3[13]m' "on a terminal there is colour"
+	unlike "$(on_terminal NO_COLOR=1 "$host" receipt show "$receipt")" $'\e' "but not with NO_COLOR"
+else
+	skip "colour on a terminal" "script is not installed"
+fi
+
 # An uncaught error, and packets that went nowhere.
 world "$tmp/throws" '"a.mjs"' '"node", "a.mjs"' '' '{ "id": "exit", "kind": "exit", "code": 0 }, { "id": "no-egress", "kind": "no-egress" }'
 cat >"$tmp/throws/a.mjs" <<'E2'
