@@ -85,7 +85,8 @@ fault_after(struct world *w, struct service *s, const struct request *q, struct 
 	if (r < 0 || f == NULL)
 		return r;
 	if (f->class == FAULT_SERVER_ERROR && f->phase == FAULT_AFTER_EFFECT &&
-	    (f->status != 0 || f->body == FAULT_BODY_AS_IS || f->body == FAULT_BODY_HTML)) {
+	    (f->status != 0 || f->code != NULL || f->has_retry_after || f->body == FAULT_BODY_AS_IS ||
+	     f->body == FAULT_BODY_HTML)) {
 		struct buf effects = a->effects; /* done is done, whatever the client is told */
 
 		buf_init(&a->effects, 0);
@@ -161,11 +162,12 @@ fault_shape(const struct world *w, const struct request *q, struct answer *a)
 		a->has_type = true;
 		if (f->has_retry_after)
 			buf_format(&a->headers, "Retry-After: %llu\r\n", (unsigned long long)f->retry_after);
-	} else if (f->body == FAULT_BODY_GARBLE) {
+	} else if (f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_NOT_HTTP) {
 		garble(w, f, a);
 	}
-	if (f->body != FAULT_BODY_AS_IS)
-		a->tells_error = true; /* nobody can read an acknowledgement in that */
+	if (f->class == FAULT_SERVER_ERROR && f->phase != FAULT_MID_REPLY)
+		a->tells_error =
+			true; /* whatever the status; nor can anybody read an acknowledgement in a broken body */
 	if (f->body != FAULT_BODY_AS_IS)
 		a->frames_len = a->marks_len = 0;
 	if (f->body == FAULT_BODY_WRONG_LENGTH)

@@ -88,6 +88,9 @@ http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t bod
 	if (is_silent(f)) {
 		c->out.len = start;
 		c->tail = 0;
+	} else if (f->body == FAULT_BODY_NOT_HTTP) { /* noise alone, no head before it */
+		c->out.len = start;
+		buf_add(&c->out, a->body.at, a->body.len);
 	} else if (is_cut(f) && chunked) {
 		c->out.len = body + chunk_offset(a, fault_cut(f, a, a->body.len));
 		c->tail = 0;
@@ -106,7 +109,7 @@ http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t bod
 	if (is_silent(f) || is_cut(f)) {
 		c->how = end_of(f);
 		c->keep_alive = false;
-	} else if (f->body == FAULT_BODY_WRONG_LENGTH) {
+	} else if (f->body == FAULT_BODY_WRONG_LENGTH || f->body == FAULT_BODY_NOT_HTTP) {
 		c->keep_alive = false; /* nobody knows where the next reply would start */
 	}
 	a->sent = c->out.len - start;

@@ -365,7 +365,7 @@ read_code(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_body(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char *const words[] = { "garble", "html", "wrong-length", NULL };
+	static const char *const words[] = { "garble", "html", "wrong-length", "not-http", NULL };
 	size_t which;
 
 	(void)arg;
@@ -570,9 +570,15 @@ check_how(struct wr *c, const struct fault *f)
 		return fail_at(c, "phase", NULL,
 			       "add \"how\": { \"end\": \"fin\" } (or stall, rst, clean), or \"slow\"",
 			       "nothing says what happens in the middle of the reply");
-	if (status && status->valuedouble < 400 && !body)
-		return fail_at(c, "how", "status", "write 400 to 599, or add a \"body\" that is broken",
+	if (status && status->valuedouble < 400 && !body && !member(f->how, "code"))
+		return fail_at(c, "how", "status", "write 400 to 599, or add a \"body\" that is broken or a \"code\"",
 			       "a status below 400 is no error");
+	if (body && strcmp(body->valuestring, "not-http") == 0 && (status || member(f->how, "retry_after")))
+		return fail_at(c, "how", status ? "status" : "retry_after", "take it out",
+			       "what is no HTTP has neither status nor headers");
+	if (body && member(f->how, "code") && strcmp(body->valuestring, "wrong-length") != 0)
+		return fail_at(c, "how", "code", "take it out, or \"body\"", "body \"%s\" has no code of an error",
+			       body->valuestring);
 	if (inside && strcmp(member(f->service->json, "kind")->valuestring, "llm") != 0)
 		return fail_at(c, "how", "inside", "write \"at\" or \"bytes\"",
 			       "only the reply of a language model has texts and tool arguments");

@@ -117,6 +117,19 @@ errors(void)
 	start(FAULT("server-error", "get", "\"how\":{\"status\":502,\"body\":\"html\"}"));
 	is_int(ask("GET", "/", "", ""), 502, "a page of HTML");
 	ok(has("Content-Type: text/html\r\n") && has("<html>") && !strstr(reply.at, "application/json"), "says so");
+	start(FAULT("server-error", "get", "\"how\":{\"status\":200,\"body\":\"html\"}"));
+	is_int(ask("GET", "/", "", ""), 200, "the page with 200");
+	ok(has("<html>") && says("\"service\":\"rejected\",\"client\":\"told-error\""), "is no acknowledgement");
+	start(FAULT("server-error", "add", "\"how\":{\"status\":200,\"code\":\"not_today\"}"));
+	is_int(ask("POST", "/rows", "", "{\"a\":1}"), 200, "an error with 200");
+	ok(has("\"code\":\"not_today\"") && rows() == 0 && says("\"service\":\"rejected\",\"client\":\"told-error\""),
+	   "is an error all the same");
+	start(FAULT("server-error", "add", "\"phase\":\"after-effect\",\"how\":{\"body\":\"not-http\"}"));
+	ask("POST", "/rows", "", "{\"a\":1}");
+	ok(reply.len >= 32 && (reply.at[0] & 0x80) != 0 && !has("HTTP/"), "bytes that are no HTTP");
+	ok(rows() == 1 && says("\"service\":\"applied\",\"client\":\"told-error\"") &&
+		   http_end(&conn) == HTTP_END_CLOSE,
+	   "after the effect; then the end");
 	start(FAULT("server-error", "get", "\"phase\":\"after-effect\",\"how\":{\"body\":\"wrong-length\"}"));
 	is_int(ask("GET", "/", "", ""), 200, "a wrong length");
 	ok(has("Content-Length: 6\r\n") && strlen(body()) == 12 && http_end(&conn) == HTTP_END_CLOSE,

@@ -72,6 +72,9 @@ good(void)
 	accepted(FAULT("blackhole",
 		       ", \"phase\": \"accepted\", \"how\": { \"end\": \"stall\" }, \"lasts\": { \"ms\": 4000 }"));
 	accepted(FAULT("blackhole", ", \"lasts\": \"to the end\""));
+	accepted(FAULT("server-error", ", \"how\": { \"status\": 200, \"code\": \"not_today\" }"));
+	accepted(FAULT("server-error", ", \"how\": { \"status\": 200, \"body\": \"html\" }"));
+	accepted(FAULT("server-error", ", \"how\": { \"body\": \"not-http\" }"));
 	accepted(WIDE(
 		"blackhole",
 		", \"phase\": \"connect\", \"how\": { \"end\": \"drop\" }, \"lasts\": { \"until\": \"count(state.rows, 'a', 1) > 0\" }"));
@@ -132,6 +135,16 @@ contradictions(void)
 		"take it out");
 	refused(FAULT("server-error", ", \"how\": { \"status\": 200 }"), "/faults/0/how/status", "no error",
 		"400 to 599");
+	refused(FAULT("server-error", ", \"how\": { \"status\": 502, \"body\": \"not-http\" }"), "/faults/0/how/status",
+		"no HTTP", "");
+	refused(FAULT("server-error", ", \"how\": { \"retry_after\": 1, \"body\": \"not-http\" }"),
+		"/faults/0/how/retry_after", "no HTTP", "");
+	refused(FAULT("server-error", ", \"how\": { \"code\": \"c\", \"body\": \"not-http\" }"), "/faults/0/how/code",
+		"\"not-http\" has no code", "take it out");
+	refused(FAULT("server-error", ", \"how\": { \"code\": \"c\", \"body\": \"html\" }"), "/faults/0/how/code",
+		"\"html\" has no code", "");
+	refused(FAULT("server-error", ", \"how\": { \"code\": \"c\", \"body\": \"garble\" }"), "/faults/0/how/code",
+		"\"garble\" has no code", "");
 	refused(FAULT("server-error", ", \"phase\": \"mid-reply\""), "/faults/0/phase", "nothing says", "\"end\"");
 	refused(FAULT("server-error",
 		      ", \"phase\": \"mid-reply\", \"how\": { \"end\": \"fin\", \"slow\": { \"first_ms\": 1 } }"),
