@@ -303,6 +303,54 @@ take_firewall(struct evidence *e, const uint8_t *body, size_t len, struct run_ev
 	return 0;
 }
 
+struct copy {
+	char *text;
+	size_t len, size;
+};
+
+static int
+to_copy(void *arg, const void *data, size_t len)
+{
+	struct copy *c = arg;
+	size_t size = c->size;
+	char *p;
+
+	while (size - c->len < len)
+		size = size ? 2 * size : 4096;
+	if (size != c->size) {
+		if (!(p = realloc(c->text, size)))
+			return -ENOMEM;
+		c->text = p;
+		c->size = size;
+	}
+	memcpy(c->text + c->len, data, len);
+	c->len += len;
+	return 0;
+}
+
+/* To the checks as it stands in the receipt, as the operations do: with credentials named. */
+static int
+judge_state(struct evidence *e, unsigned phase, size_t service, const char *text, size_t len)
+{
+	struct copy c = { 0 };
+	cJSON *doc;
+	int r;
+
+	if (!e->checks->model)
+		return 0; /* nobody follows the states */
+	if (e->spool->redact && (r = redact_json(e->spool->redact, text, len, to_copy, &c)) < 0) {
+		free(c.text);
+		return bad(e, "no memory for a state");
+	}
+	doc = c.text ? cJSON_ParseWithLength(c.text, c.len) : cJSON_ParseWithLength(text, len);
+	r = doc ? 0 : bad(e, "no memory for a state");
+	if (doc)
+		checks_state(e->checks, phase, service, doc);
+	cJSON_Delete(doc);
+	free(c.text);
+	return r;
+}
+
 static int
 take_state(struct evidence *e, const uint8_t *body, size_t len)
 {
@@ -318,12 +366,12 @@ take_state(struct evidence *e, const uint8_t *body, size_t len)
 		return bad(e, "guest sent STATE(final) before EXIT");
 	if ((r = evidence_parse_state(e->w, body[1], (const char *)body + 2, len - 2, &doc, e->why)) < 0)
 		return r;
-	s = &e->states[phase * e->w->services_len + body[1]];
-	if (!s->have)
-		checks_state(e->checks, phase, body[1], doc);
 	cJSON_Delete(doc);
+	s = &e->states[phase * e->w->services_len + body[1]];
 	if (s->have)
 		return bad(e, "guest sent STATE of service %u twice", body[1]);
+	if ((r = judge_state(e, phase, body[1], (const char *)body + 2, len - 2)) < 0)
+		return r;
 	s->have = true;
 	return keep(e, phase ? "state-final" : "state-initial", "state", body + 2, len - 2, &s->place, s->digest);
 }
@@ -415,31 +463,6 @@ take_name(struct evidence *e, struct evidence_op *o, const cJSON *op)
 	    evidence_names_answered(&e->names, e->w, op) < 0)
 		return bad(e, "no memory for a name");
 	memcpy(o->group, o->content, sizeof(o->group));
-	return 0;
-}
-
-struct copy {
-	char *text;
-	size_t len, size;
-};
-
-static int
-to_copy(void *arg, const void *data, size_t len)
-{
-	struct copy *c = arg;
-	size_t size = c->size;
-	char *p;
-
-	while (size - c->len < len)
-		size = size ? 2 * size : 4096;
-	if (size != c->size) {
-		if (!(p = realloc(c->text, size)))
-			return -ENOMEM;
-		c->text = p;
-		c->size = size;
-	}
-	memcpy(c->text + c->len, data, len);
-	c->len += len;
 	return 0;
 }
 

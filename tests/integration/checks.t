@@ -56,6 +56,32 @@ bad nothing "json replayed mail-last one-charge"
 like "$err" '^note: 11 checks rest on nothing that happened: quiet, few, never-two, books, cap, nothing-else, ever, once, kept, keys, recovers$' "what rests on nothing is told"
 is "$(json "$receipt" 'r.checks.filter(c => c.rests_on_nothing).length')" 11 "also in the receipt"
 
+# Rows with credentials are followed with them named; what an operation cannot tell is not taken for known.
+cp tests/integration/programs/checks/rows.mjs "$tmp/w/"
+rows() { # ARGUMENT
+	cat >"$tmp/w/rows.world.json" <<-WORLD
+		{ "agenttwin": "world/1", "name": "rows", "seed": 1, "files": [ "rows.mjs" ],
+		  "env": { "SHOP_URL": "{{service.shop.url}}", "KEY": "{{secret.shop}}" },
+		  "services": [ { "name": "shop", "kind": "http", "hosts": [ "shop.internal" ], "state": { "items": [] },
+		    "auth": { "scheme": "bearer", "accept": "{{secret.shop}}" }, "routes": [ { "resource": "items", "path": "/items" } ] } ],
+		  "workflow": { "command": [ "node", "rows.mjs"$1 ] },
+		  "checks": [ { "id": "exit", "kind": "exit", "code": 0 },
+		    { "id": "sum", "kind": "state", "service": "shop", "path": "/items", "sum": "n", "equals": 3, "mode": "sometimes" },
+		    { "id": "ever", "kind": "unchanged", "except": [ "shop:/items" ], "mode": "always" },
+		    { "id": "once", "kind": "no-duplicate-effects" }, { "id": "kept", "kind": "no-lost-writes" } ] }
+	WORLD
+	run_world --runtime local "$tmp/w/rows.world.json"
+}
+rows ''
+is_run passed 0 "rows with credentials: followed to the end"
+is "$(json "$receipt" 'r.operations[1].rows[0].row.id')" '{{secret.shop}}/x' "and named"
+is "$(grep -c at_test_ "$receipt")" 0 "none is in the receipt"
+rows ', "large"'
+is_run failed 1 "a row of more than 64 KiB"
+is "$(failed_checks | tr '\n' ' ')" "sum ever " "is not followed"
+is "$(actual sum)" "it cannot be judged along the run: what operation 2 changed is larger than 64 KiB, or not recorded" "and that is said"
+is "$(json "$receipt" 'r.operations[2].rows')" null "the operation has none"
+
 need=$("$host" doctor --runtime namespace 2>&1) || { skip "the namespace backend" "it does not work here: $(head -n 1 <<<"$need")"; done_testing; }
 good right namespace
 done_testing
