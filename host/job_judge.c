@@ -77,9 +77,10 @@ static int
 draft(struct job *j, uint64_t took_ms, char **map, size_t *len)
 {
 	struct receipt r;
-	struct stat st;
+	struct stat st = { 0 };
 	int fd = memfd_create("draft", MFD_CLOEXEC), rc;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	void *at;
 
 	if (!f) {
 		rc = -errno;
@@ -90,13 +91,17 @@ draft(struct job *j, uint64_t took_ms, char **map, size_t *len)
 	job_receipt(j, took_ms, &r);
 	r.draft = true;
 	rc = receipt_write(f, &r);
-	if (rc == 0 && (fflush(f) != 0 || fstat(fd, &st) < 0))
+	if (rc == 0 && fflush(f) != 0)
+		rc = -errno;
+	if (rc == 0 && fstat(fd, &st) < 0)
 		rc = -errno;
 	if (rc == 0) {
 		*len = (size_t)st.st_size;
-		*map = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (*map == MAP_FAILED)
+		at = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at == MAP_FAILED)
 			rc = -errno;
+		else
+			*map = at;
 	}
 	fclose(f);
 	return rc;
@@ -112,9 +117,9 @@ evaluate(struct job *j, uint64_t took_ms, struct jq_task *tasks, size_t n)
 
 	if (!against) {
 		r = draft(j, took_ms, &map, &len);
-		if (r == 0)
+		if (r == 0 && map)
 			r = jq_run_all(tasks, n, map, len);
-		if (map && map != MAP_FAILED)
+		if (map)
 			munmap(map, len);
 		return r;
 	}

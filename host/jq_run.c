@@ -23,7 +23,7 @@ struct child {
 static int
 start(struct child *c, const struct jq_task *tasks, size_t len, const char *json, size_t json_len)
 {
-	int fds[2], r;
+	int fds[2] = { -1, -1 }, r;
 
 	c->late = false;
 	if (pipe2(fds, O_CLOEXEC) < 0)
@@ -167,7 +167,7 @@ static int
 run(struct jq_task *tasks, size_t len, const char *json, size_t json_len)
 {
 	char why[400], died[200];
-	struct child c;
+	struct child c = { .fd = -1 };
 	size_t next = 0;
 	bool loaded;
 	int r;

@@ -98,7 +98,7 @@ plan(struct state *t)
 	world_wipe(&w);
 	if (d.problem[0])
 		return refuse(&d);
-	t->runs = r == 0 ? calloc(t->asked, sizeof(*t->runs)) : NULL;
+	t->runs = r == 0 && t->asked > 0 ? calloc(t->asked, sizeof(*t->runs)) : NULL;
 	if (t->runs)
 		return 0;
 	series_checks_wipe(&t->checks);
