@@ -68,7 +68,7 @@ progress_rests(const struct check_result *c, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "%s%.20s", operations++ ? ", " : " ",
 					      c->rests[i] + sizeof(prefix) - 1);
 	if (n < size)
-		snprintf(out + n, size - n, "%s)", c->rests_len == CHECK_RESTS_MAX && operations ? ", ..." : "");
+		snprintf(out + n, size - n, "%s)", c->rests_len >= CHECK_RESTS_MAX && operations ? ", ..." : "");
 }
 
 /* see progress.h */
