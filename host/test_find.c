@@ -299,6 +299,8 @@ test_find(const char *const *paths, size_t paths_len, struct test_found **out, s
 		r = search_path(&s, ".");
 	for (i = 0; r == 0 && i < paths_len; i++)
 		r = search_path(&s, paths[i]);
+	if (r == 0 && s.len == 0) /* each path had one */
+		r = -ENOENT;
 	if (r == 0)
 		make_unique(&s);
 	*out = r == 0 ? calloc(s.len, sizeof(**out)) : NULL;
@@ -306,7 +308,7 @@ test_find(const char *const *paths, size_t paths_len, struct test_found **out, s
 		r = out_of_memory(&s);
 	for (i = 0; i < s.len; i++) {
 		free(s.items[i].real);
-		if (r == 0) {
+		if (*out) {
 			(*out)[i] = s.items[i].found; /* moved */
 		} else {
 			free(s.items[i].found.path);

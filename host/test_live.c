@@ -164,6 +164,8 @@ add_runs(struct test_live *l, FILE *f, unsigned width, unsigned most, const stru
 	size_t i;
 
 	for (i = 0; i < len && *lines < most; i++) {
+		if (!list[i].used)
+			continue;
 		test_run_name(l->t, &l->t->runs[list[i].run], name, sizeof(name));
 		snprintf(time, sizeof(time), "%.1f s", (double)(now - list[i].start_ms) / 1000);
 		if (width >= 60)
@@ -180,7 +182,7 @@ test_live_draw(struct test_live *l, const struct test_now *list, size_t len, boo
 	unsigned width, most = LINES_MAX, lines = 0;
 	struct winsize w;
 	char *text = NULL, time[32];
-	size_t size = 0;
+	size_t size = 0, running = 0, i;
 	FILE *f;
 
 	if (!l->terminal || l->t->o.quiet || (!now && loop_now_ms() - l->drawn_ms < DRAW_MS))
@@ -195,9 +197,11 @@ test_live_draw(struct test_live *l, const struct test_now *list, size_t len, boo
 	if (l->drawn)
 		fprintf(f, "\033[%uA\r\033[J", l->drawn);
 	fputs("\033[?7l", f); /* what is too wide all the same is cut by the terminal, so that lines can be counted */
+	for (i = 0; i < len; i++)
+		running += list[i].used;
 	add_runs(l, f, width, most, list, len, &lines);
 	snprintf(time, sizeof(time), "%.1f s", (double)(loop_now_ms() - l->t->start_ms) / 1000);
-	add(f, width, &lines, "  %zu of %zu, %zu not passed, %zu running, %s", l->done, l->t->runs_len, l->bad, len,
+	add(f, width, &lines, "  %zu of %zu, %zu not passed, %zu running, %s", l->done, l->t->runs_len, l->bad, running,
 	    time);
 	fputs("\033[?7h", f);
 	if (fclose(f) == 0)

@@ -11,7 +11,8 @@
 
 #define TEST_PHASE_MAX 24u
 
-struct test_now { /* a run that goes on */
+struct test_now {  /* a run that goes on */
+	bool used; /* false: none does here */
 	size_t run;
 	uint64_t start_ms;
 	char phase[TEST_PHASE_MAX]; /* the last one that it told, or "" */

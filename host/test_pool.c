@@ -39,12 +39,11 @@ struct pool {
 	struct tests *t;
 	struct test_live live;
 	struct test_start start;
-	int signal_fd;          /* borrowed */
-	struct slot *slots;     /* owned: t->jobs */
-	struct test_now *now;   /* owned: of each slot */
-	struct test_now *shown; /* owned: of those that are used */
-	struct pollfd *fds;     /* owned: one, and three a slot */
-	uint64_t memory;        /* that runs may take together */
+	int signal_fd;        /* borrowed */
+	struct slot *slots;   /* owned: t->jobs */
+	struct test_now *now; /* owned: of each slot */
+	struct pollfd *fds;   /* owned: one, and three a slot */
+	uint64_t memory;      /* that runs may take together */
 	size_t first_waiting, running;
 	int signals;
 	bool ending; /* nothing more starts */
@@ -245,6 +244,7 @@ release(struct pool *p, struct slot *s)
 {
 	test_inbox_wipe(&s->inbox);
 	memset(s, 0, sizeof(*s));
+	p->now[s - p->slots].used = false;
 	p->running--;
 }
 
@@ -424,19 +424,8 @@ start_one(struct pool *p, size_t i, const struct test_run *like)
 	}
 	p->slots[k].used = true;
 	p->slots[k].end_ms = loop_now_ms() + PREPARE_MS;
-	p->now[k] = (struct test_now){ .run = i, .start_ms = loop_now_ms() };
+	p->now[k] = (struct test_now){ .used = true, .run = i, .start_ms = loop_now_ms() };
 	p->running++;
-}
-
-static void
-draw(struct pool *p, bool now)
-{
-	size_t k, n = 0;
-
-	for (k = 0; k < p->t->jobs; k++)
-		if (p->slots[k].used)
-			p->shown[n++] = p->now[k];
-	test_live_draw(&p->live, p->shown, n, now);
 }
 
 static void
@@ -476,7 +465,8 @@ run_all(struct pool *p)
 		}
 		if (p->running == 0)
 			break; /* whatever waits could start now, if it may */
-		draw(p, false);
+		test_live_draw(&p->live, p->now, p->t->jobs, false);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): test_pool frees the slots */
 		wait_for_news(p);
 		for (k = 0; k < p->t->jobs; k++)
 			if (p->slots[k].used)
@@ -532,16 +522,14 @@ test_pool(struct tests *t, const struct test_signals *signals)
 		return r;
 	p.slots = calloc(t->jobs, sizeof(*p.slots));
 	p.now = calloc(t->jobs, sizeof(*p.now));
-	p.shown = calloc(t->jobs, sizeof(*p.shown));
 	p.fds = calloc(1 + 3 * (size_t)t->jobs, sizeof(*p.fds));
 	r = -ENOMEM;
-	if (p.slots && p.now && p.shown && p.fds) {
+	if (p.slots && p.now && p.fds) {
 		run_all(&p);
 		r = 0;
 	}
 	free(p.slots);
 	free(p.now);
-	free(p.shown);
 	free(p.fds);
 	return r;
 }
