@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The last test: every receipt, event file, summary, report and verification that the tests before it made is as docs/schema says, by
-# the word of ajv.  tests/run names the folder in which they lie (AGENTTWIN_MADE), tests/lib/collect.pl put them there.
+# The last test: every receipt, event file, summary, report and verification that the tests before it made, and every world that they
+# ran, is as docs/schema says, by the word of ajv.  tests/run names the folder in which they lie (AGENTTWIN_MADE), tests/lib/collect.pl put them there.
 . tests/lib/tap.sh
 . tests/lib/agenttwin.sh
 made=${AGENTTWIN_MADE-}
@@ -14,7 +14,7 @@ make --no-print-directory "O=$O_relative" "$O_relative/judge.stamp" >"$tmp/npm" 
 }
 ok "the judge has read everything" node tests/integration/judge/judge.mjs made "$made"
 touch "$made/result"
-for kind in receipt events series tests verification; do
+for kind in receipt events series tests verification world; do
 	read -r files documents < <(awk -v "kind=$kind" '$1 == kind { n++; sum += $2 } END { print n + 0, sum + 0 }' "$made/result")
 	wrong=$(grep -E "^(wrong|unjudged) [^ ]*\.$kind\>" "$made/result" | head -n 40)
 	is "$wrong" "" "$kind: each is as its schema says ($files files, $documents documents)"

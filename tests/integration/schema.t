@@ -15,11 +15,35 @@ invalid() { # NAME SCHEMA FILE
 	python3 tests/lib/schema.py "$2" "$3" >/dev/null 2>&1
 	is "$?" 1 "$1"
 }
-world_schema=$(ls docs/schema/*world*.json) receipt_schema=$(ls docs/schema/*receipt*.json)
+world_schema=docs/schema/world.schema.json receipt_schema=docs/schema/receipt.schema.json
 for file in templates/worlds/*/*world.json; do valid "world: $file" "$world_schema" "$file"; done
 echo '{ "agenttwin": "world/1", "sede": 1 }' >"$tmp/bad.json"
 invalid "the schema of worlds refuses what is none" "$world_schema" "$tmp/bad.json"
 invalid "the schema of receipts refuses a world" "$receipt_schema" templates/worlds/refund-agent/world.json
+
+# ---- ajv, the outside judge, of the schemas and of worlds; of all that the tests made see made.t -----------------------------
+judge=tests/integration/judge
+if ! command -v npm >/dev/null || ! make --no-print-directory "O=$O_relative" "$O_relative/judge.stamp" >"$tmp/npm" 2>&1; then
+	skip "ajv" "npm could not install it"
+else
+	is "$(grep -c '"resolved"' $judge/package-lock.json)" 0 "the lock file names no registry"
+	is "$(node $judge/judge.mjs compile 2>&1)" "$(basename -a docs/schema/*.schema.json)" "ajv compiles every schema in strict mode, without a warning"
+	is "$(node $judge/judge.mjs list world templates/worlds/*/*world.json "$tmp/bad.json" | cut -d: -f1)" \
+		"$(printf 'valid %s\n' templates/worlds/*/*world.json; echo "invalid $tmp/bad.json")" "ajv: the example worlds are valid, and one that is none is not"
+	# What the host accepts, ajv accepts.  The packages are left out, so that the folders need none.
+	most=30
+	[ -z "${AGENTTWIN_LONG-}" ] || most=3000
+	for folder in templates/worlds/*/; do
+		name=$(basename "$folder")
+		mkdir "$tmp/$name"
+		find "$folder" -maxdepth 1 -type f -exec cp {} "$tmp/$name/" \;
+		node -e 'const fs = require("fs"), file = process.argv[1], w = JSON.parse(fs.readFileSync(file));
+			w.files = w.files.filter(f => !f.includes("node_modules"));
+			fs.writeFileSync(file, JSON.stringify(w));' "$tmp/$name/world.json"
+		text=$(node $judge/worlds.mjs "$host" "$tmp/$name" $most world.json 2>&1)
+		is "$(sed 1d <<<"$text")" "" "$name: host and schema agree on changed worlds: $(head -n 1 <<<"$text")"
+	done
+fi
 
 world "$tmp/local" '"a.mjs"' '"node", "a.mjs"'
 echo 'console.log(1);' >"$tmp/local/a.mjs"

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# collect.pl FROM TO NAME SINCE - keeps what our programs wrote below FROM (receipts, event files, summaries, reports, verifications) in
+# collect.pl FROM TO NAME SINCE - keeps what our programs wrote below FROM (receipts, event files, summaries, reports, verifications), and the worlds there, in
 # TO, each once, as NAME-NUMBER.KIND, for judge.mjs.  A folder that holds a file `.not-made` is passed over: what is in it was
 # made or changed by a test.  So are files of runs that began before SINCE (seconds): somebody ran the world that a test copied.
 # Nothing is read but regular files; links are not followed.
@@ -18,6 +18,7 @@ sub kind_of {
 	open my $fh, '<:raw', $path or return;
 	read $fh, my $start, 64;
 	return $1 if defined $start && $start =~ /^\{\s*"agenttwin":\s*"(receipt|series|tests|verification)\/1"/;
+	return 'world' if $path =~ /world\.json\z/ && defined $start && $start =~ /^\s*\{/;
 	return 'events' if $path =~ /\.events\.jsonl\z/ && defined $start && length $start;
 	return;
 }
