@@ -46,6 +46,7 @@ struct answer {
 	/* Owned: what the service tells of it, in order; events.c. */
 	struct emitted *emitted;
 	bool tells_error; /* the client was told of an error, whatever the status: Slack says so with 200 */
+	bool is_unended;  /* the end of the body, by which its client knows that it has all, is missing */
 	const struct service *service; /* its profile words errors; NULL: generic */
 	const char *idempotency; /* "first", "replay", "in-flight", "mismatch", "expired"; NULL: keys do not count */
 	struct idempotency_key *key; /* reserved by this call, to be released when the reply has left; or NULL */
@@ -95,6 +96,10 @@ int fault_after(struct world *w, struct service *s, const struct request *q, str
 void fault_shape(const struct world *w, const struct request *q, struct answer *a) __attribute__((nonnull));
 /* How many bytes of the body, of which len are there to leave, do so before a fault cuts it: never all of them. */
 size_t fault_cut(const struct fault *f, const struct answer *a, size_t len) __attribute__((nonnull));
+
+/* fault_stream.c: what goes wrong is said by one frame of a stream, which leaves in order. */
+bool fault_is_in_stream(const struct fault *f) __attribute__((nonnull));
+void fault_stream(const struct fault *f, struct answer *a) __attribute__((nonnull));
 
 /* Effects and reply of a custom route; the verb of a resource.  0 or a failure as above; state changes are in the journal. */
 int effects_run(struct service *s, struct request *q, struct eval *e, struct answer *a)

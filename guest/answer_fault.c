@@ -49,6 +49,16 @@ say_error(const struct service *s, const struct fault *f, struct answer *a)
 	answer_header(a, "Retry-After", seconds);
 }
 
+/* The reply is an error that the fault words, not what the service says. */
+static bool
+is_worded(const struct fault *f)
+{
+	return f->class == FAULT_SERVER_ERROR &&
+	       (f->phase == FAULT_BEFORE_EFFECT ||
+		(f->phase == FAULT_AFTER_EFFECT && (f->status != 0 || f->code != NULL || f->has_retry_after ||
+						    f->body == FAULT_BODY_AS_IS || f->body == FAULT_BODY_HTML)));
+}
+
 /* see answer.h */
 int
 fault_before(struct world *w, struct service *s, const struct request *q, struct eval *e, struct answer *a, bool *go)
@@ -84,9 +94,7 @@ fault_after(struct world *w, struct service *s, const struct request *q, struct 
 	f = a->faults.hit;
 	if (r < 0 || f == NULL)
 		return r;
-	if (f->class == FAULT_SERVER_ERROR && f->phase == FAULT_AFTER_EFFECT &&
-	    (f->status != 0 || f->code != NULL || f->has_retry_after || f->body == FAULT_BODY_AS_IS ||
-	     f->body == FAULT_BODY_HTML)) {
+	if (f->phase == FAULT_AFTER_EFFECT && is_worded(f)) {
 		struct buf effects = a->effects; /* done is done, whatever the client is told */
 
 		buf_init(&a->effects, 0);
@@ -131,6 +139,10 @@ shows(const struct fault *f, const struct request *q, const struct answer *a)
 {
 	bool head = strcmp(q->method, "HEAD") == 0;
 
+	if (fault_is_in_stream(f))
+		return !head && a->frames_len > 0 && a->status == 200;
+	if (f->body >= FAULT_BODY_BAD_CHUNK)
+		return is_worded(f) || !(head || (f->body == FAULT_BODY_NO_LENGTH && is_bodiless(a)));
 	if (f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_WRONG_LENGTH)
 		return !head || f->phase == FAULT_BEFORE_EFFECT || f->status != 0;
 	if (f->phase == FAULT_MID_REPLY && f->end == FAULT_END_CLEAN)
@@ -152,7 +164,11 @@ fault_shape(const struct world *w, const struct request *q, struct answer *a)
 		f = a->faults.hit = NULL;
 	if (f == NULL)
 		return;
-	if ((f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_WRONG_LENGTH) && is_bodiless(a))
+	if (fault_is_in_stream(f)) {
+		fault_stream(f, a);
+		return;
+	}
+	if (f->body != FAULT_BODY_AS_IS && f->body != FAULT_BODY_HTML && is_bodiless(a))
 		a->status = 200; /* a body can only be broken where there is one */
 	if (f->body == FAULT_BODY_HTML) {
 		buf_wipe(&a->headers);
@@ -165,12 +181,13 @@ fault_shape(const struct world *w, const struct request *q, struct answer *a)
 	} else if (f->body == FAULT_BODY_GARBLE || f->body == FAULT_BODY_NOT_HTTP) {
 		garble(w, f, a);
 	}
-	if (f->class == FAULT_SERVER_ERROR && f->phase != FAULT_MID_REPLY)
-		a->tells_error =
-			true; /* whatever the status; nor can anybody read an acknowledgement in a broken body */
+	/* whatever the status; nor can anybody read an acknowledgement in a broken body */
+	if (is_worded(f) || (f->body != FAULT_BODY_AS_IS && f->body != FAULT_BODY_NO_LENGTH))
+		a->tells_error = true;
 	if (f->body != FAULT_BODY_AS_IS)
 		a->frames_len = a->marks_len = 0;
-	if (f->body == FAULT_BODY_WRONG_LENGTH)
+	a->is_unended = f->body == FAULT_BODY_UNTERMINATED && strcmp(q->method, "HEAD") != 0;
+	if (f->body == FAULT_BODY_WRONG_LENGTH || f->body >= FAULT_BODY_BAD_CHUNK)
 		while (a->body.len < 2 && !a->body.failed)
 			buf_text(&a->body, " ");
 	if (cleans) {

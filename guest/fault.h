@@ -43,7 +43,16 @@ enum fault_end {
 	FAULT_END_REFUSE,
 	FAULT_END_DROP,
 };
-enum fault_body { FAULT_BODY_AS_IS, FAULT_BODY_GARBLE, FAULT_BODY_HTML, FAULT_BODY_WRONG_LENGTH, FAULT_BODY_NOT_HTTP };
+enum fault_body {
+	FAULT_BODY_AS_IS,
+	FAULT_BODY_GARBLE,
+	FAULT_BODY_HTML,
+	FAULT_BODY_WRONG_LENGTH,
+	FAULT_BODY_NOT_HTTP,
+	FAULT_BODY_BAD_CHUNK,    /* from here on: the framing, which only a reply with a body shows */
+	FAULT_BODY_UNTERMINATED, /* chunks without the last */
+	FAULT_BODY_NO_LENGTH,    /* the end of the connection is that of the body: nothing is wrong with it */
+};
 enum fault_inside { FAULT_INSIDE_BODY, FAULT_INSIDE_TEXT, FAULT_INSIDE_ARGUMENTS };
 enum fault_spacing { FAULT_AFTER, FAULT_DURING, FAULT_SPACED };
 

@@ -210,7 +210,8 @@ read_cut(struct reading *g, const struct cJSON *how, struct fault *f)
 static int
 read_how(struct reading *g, const struct cJSON *json, struct fault *f)
 {
-	static const char *const bodies[] = { NULL, "garble", "html", "wrong-length", "not-http" };
+	static const char *const bodies[] = { NULL,       "garble",    "html",         "wrong-length",
+					      "not-http", "bad-chunk", "unterminated", "no-length" };
 	const struct cJSON *how = reading_enter(g, json, "how"), *code;
 	uint64_t status = 0;
 	size_t which = 0;

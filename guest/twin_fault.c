@@ -51,7 +51,7 @@ http_told(const struct answer *a)
 {
 	const struct fault *f = a->faults.hit;
 
-	if (f != NULL && (is_silent(f) || is_cut(f)))
+	if (f != NULL && (is_silent(f) || is_cut(f) || a->is_unended))
 		return OP_TOLD_NOTHING;
 	return a->status < 400 && !a->tells_error ? OP_TOLD_OK : OP_TOLD_ERROR;
 }
@@ -78,6 +78,36 @@ chunk_offset(const struct answer *a, size_t n)
 	return at;
 }
 
+/* The body, of which a part of the framing is wrong, instead of what is there. */
+static void
+put_broken(struct http_conn *c, const struct answer *a, size_t body, bool bad_size)
+{
+	size_t len = bad_size ? a->body.len / 2 : a->body.len;
+
+	c->out.len = body;
+	buf_format(&c->out, "%zx\r\n", len);
+	buf_add(&c->out, a->body.at, len);
+	buf_text(&c->out, "\r\n");
+	if (!bad_size)
+		return;
+	buf_text(&c->out, "size\r\n");
+	buf_add(&c->out, a->body.at + len, a->body.len - len);
+	buf_text(&c->out, "\r\n0\r\n\r\n");
+}
+
+/* see twin_http.h */
+bool
+http_fault_framing(const struct answer *a, struct buf *out)
+{
+	const struct fault *f = a->faults.hit;
+
+	if (f == NULL || f->body < FAULT_BODY_BAD_CHUNK)
+		return false;
+	if (f->body != FAULT_BODY_NO_LENGTH)
+		buf_text(out, "Transfer-Encoding: chunked\r\n");
+	return true;
+}
+
 /* see twin_http.h */
 void
 http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body, bool chunked)
@@ -91,6 +121,8 @@ http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t bod
 	} else if (f->body == FAULT_BODY_NOT_HTTP) { /* noise alone, no head before it */
 		c->out.len = start;
 		buf_add(&c->out, a->body.at, a->body.len);
+	} else if (len > 0 && (f->body == FAULT_BODY_BAD_CHUNK || f->body == FAULT_BODY_UNTERMINATED)) {
+		put_broken(c, a, body, f->body == FAULT_BODY_BAD_CHUNK);
 	} else if (is_cut(f) && chunked) {
 		c->out.len = body + chunk_offset(a, fault_cut(f, a, a->body.len));
 		c->tail = 0;
@@ -109,7 +141,7 @@ http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t bod
 	if (is_silent(f) || is_cut(f)) {
 		c->how = end_of(f);
 		c->keep_alive = false;
-	} else if (f->body == FAULT_BODY_WRONG_LENGTH || f->body == FAULT_BODY_NOT_HTTP) {
+	} else if (f->body >= FAULT_BODY_WRONG_LENGTH) {
 		c->keep_alive = false; /* nobody knows where the next reply would start */
 	}
 	a->sent = c->out.len - start;

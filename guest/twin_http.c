@@ -318,7 +318,8 @@ is_chunked(const struct http_conn *c, const struct answer *a, bool head)
 {
 	const struct fault *f = a->faults.hit;
 
-	return a->frames_len > 0 && !head && c->parser.http_minor == 1 && (f == NULL || f->body == FAULT_BODY_AS_IS);
+	return a->frames_len > 0 && !head && c->parser.http_minor == 1 &&
+	       (f == NULL || f->body == FAULT_BODY_AS_IS || f->phase == FAULT_MID_REPLY);
 }
 
 static void
@@ -345,6 +346,8 @@ put_reply(struct http_conn *c, struct answer *a, bool head)
 	size_t before, body, length = a->body.len;
 	bool chunked = is_chunked(c, a, head);
 
+	if (f != NULL && f->body == FAULT_BODY_NO_LENGTH)
+		c->keep_alive = false;
 	buf_cut(&c->out, c->out_at);
 	c->out_at = 0;
 	before = c->out.len;
@@ -364,7 +367,7 @@ put_reply(struct http_conn *c, struct answer *a, bool head)
 			length /= 2;
 		if (chunked) {
 			buf_text(&c->out, "Transfer-Encoding: chunked\r\n");
-		} else {
+		} else if (!http_fault_framing(a, &c->out)) {
 			buf_text(&c->out, "Content-Length: ");
 			buf_unsigned(&c->out, length);
 			buf_text(&c->out, "\r\n");

@@ -116,6 +116,8 @@ uint64_t http_again_due(const struct http_core *core) __attribute__((nonnull)); 
 
 /* ---- between twin_http.c and twin_fault.c ---- */
 struct answer;
+/* The header line of a framing that a fault breaks, which goes instead of a length.  False: there is no such fault. */
+bool http_fault_framing(const struct answer *a, struct buf *out) __attribute__((nonnull));
 /* A reply stands in c->out from start, its body from body, in chunks of one frame each if chunked: cuts it or slows it down as
  * a->faults says. */
 void http_fault_reply(struct http_conn *c, struct answer *a, size_t start, size_t body, bool chunked)

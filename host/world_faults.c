@@ -365,7 +365,8 @@ read_code(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_body(struct wr *c, const struct cJSON *v, void *arg)
 {
-	static const char *const words[] = { "garble", "html", "wrong-length", "not-http", NULL };
+	static const char *const words[] = { "garble",    "html",         "wrong-length", "not-http",
+					     "bad-chunk", "unterminated", "no-length",    NULL };
 	size_t which;
 
 	(void)arg;
@@ -520,11 +521,18 @@ check_end(struct wr *c, const struct fault *f)
 		       phases[f->phase], classes[f->class]);
 }
 
+static bool
+is_llm(const struct fault *f)
+{
+	return f->service && strcmp(member(f->service->json, "kind")->valuestring, "llm") == 0;
+}
+
 /* A key of how that belongs to other classes or phases. */
 static int
 check_how_keys(struct wr *c, const struct fault *f)
 {
 	bool cuts = f->phase == MID_REPLY, words = f->class == SERVER_ERROR && f->phase != MID_REPLY;
+	bool stream = f->class == SERVER_ERROR && cuts && is_llm(f);
 	const struct {
 		const char *key;
 		bool fits;
@@ -535,9 +543,11 @@ check_how_keys(struct wr *c, const struct fault *f)
 		{ "inside", cuts, "phase mid-reply" },
 		{ "slow", cuts && f->class == SERVER_ERROR, "class server-error, phase mid-reply" },
 		{ "status", words, "class server-error, before or after the effect" },
-		{ "code", words, "class server-error, before or after the effect" },
+		{ "code", words || stream,
+		  "class server-error, or in the middle of a reply of a service of kind \"llm\"" },
 		{ "retry_after", words, "class server-error, before or after the effect" },
-		{ "body", words, "class server-error, before or after the effect" },
+		{ "body", words || stream,
+		  "class server-error, or in the middle of a reply of a service of kind \"llm\"" },
 		{ "times", f->class == DUPLICATE_WRITE, "class duplicate-write" },
 		{ "spacing", f->class == DUPLICATE_WRITE, "class duplicate-write" },
 		{ "same_id", f->class == DUPLICATE_WRITE, "class duplicate-write" },
@@ -551,12 +561,39 @@ check_how_keys(struct wr *c, const struct fault *f)
 	return 0;
 }
 
+/* A body of which nothing is left to say what went wrong. */
+static bool
+is_no_text(const char *body)
+{
+	return strcmp(body, "garble") == 0 || strcmp(body, "html") == 0 || strcmp(body, "not-http") == 0;
+}
+
+/* One frame of a stream says what is wrong, and the stream leaves in order. */
+static int
+check_stream(struct wr *c, const struct fault *f)
+{
+	const struct cJSON *body = member(f->how, "body");
+
+	if (f->end != NO_END)
+		return fail_at(c, "how", "end", "keep one of the two", "a stream with \"%s\" comes to its own end",
+			       body ? "body" : "code");
+	if (member(f->how, "slow"))
+		return fail_at(c, "how", "slow", "keep one of the two", "a slow reply comes to its end");
+	if (body && member(f->how, "code"))
+		return fail_at(c, "how", "code", "keep one of the two",
+			       "a frame is either broken (\"body\") or an error (\"code\")");
+	if (body && strcmp(body->valuestring, "garble") != 0)
+		return fail_at(c, "how", "body", "write \"garble\"", "one frame of a stream cannot be \"%s\"",
+			       body->valuestring);
+	return 0;
+}
+
 static int
 check_how(struct wr *c, const struct fault *f)
 {
 	const struct cJSON *status = member(f->how, "status"), *body = member(f->how, "body");
 	bool slow = member(f->how, "slow"), at = member(f->how, "at"), bytes = member(f->how, "bytes"),
-	     inside = member(f->how, "inside");
+	     inside = member(f->how, "inside"), code = member(f->how, "code");
 	int r = check_end(c, f);
 
 	if (r < 0 || (r = check_how_keys(c, f)) < 0)
@@ -566,20 +603,29 @@ check_how(struct wr *c, const struct fault *f)
 			       "\"bytes\" and \"%s\" both say where the reply ends", at ? "at" : "inside");
 	if (slow && (f->end != NO_END || bytes || at || inside))
 		return fail_at(c, "how", "slow", "keep one of the two", "a slow reply comes to its end");
+	if (f->phase == MID_REPLY && (body || code))
+		return check_stream(c, f);
 	if (f->class == SERVER_ERROR && f->phase == MID_REPLY && !slow && f->end == NO_END)
 		return fail_at(c, "phase", NULL,
 			       "add \"how\": { \"end\": \"fin\" } (or stall, rst, clean), or \"slow\"",
 			       "nothing says what happens in the middle of the reply");
+	if (status && (status->valuedouble == 204 || status->valuedouble == 304))
+		return fail_at(c, "how", "status", "write 200 or 400 to 599", "status %d has no body",
+			       (int)status->valuedouble);
 	if (status && status->valuedouble < 400 && !body && !member(f->how, "code"))
 		return fail_at(c, "how", "status", "write 400 to 599, or add a \"body\" that is broken or a \"code\"",
 			       "a status below 400 is no error");
+	if (status && status->valuedouble < 400 && !member(f->how, "code") &&
+	    strcmp(body->valuestring, "no-length") == 0)
+		return fail_at(c, "how", "status", "write 400 to 599, or add a \"code\"",
+			       "a body that ends with its connection is whole: a status below 400 is no error");
 	if (body && strcmp(body->valuestring, "not-http") == 0 && (status || member(f->how, "retry_after")))
 		return fail_at(c, "how", status ? "status" : "retry_after", "take it out",
 			       "what is no HTTP has neither status nor headers");
-	if (body && member(f->how, "code") && strcmp(body->valuestring, "wrong-length") != 0)
+	if (body && member(f->how, "code") && is_no_text(body->valuestring))
 		return fail_at(c, "how", "code", "take it out, or \"body\"", "body \"%s\" has no code of an error",
 			       body->valuestring);
-	if (inside && strcmp(member(f->service->json, "kind")->valuestring, "llm") != 0)
+	if (inside && !is_llm(f))
 		return fail_at(c, "how", "inside", "write \"at\" or \"bytes\"",
 			       "only the reply of a language model has texts and tool arguments");
 	if (cJSON_IsFalse(member(f->how, "same_id")) && !member(f->on, "event"))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Faults as a raw client sees them: reset, end, silence, refusal, half of a reply, noise, HTML, a
-# wrong length, slowness, a second delivery; and what the receipt says of each.
+# wrong length, broken framing, slowness, a second delivery; and what the receipt says of each.
 . tests/lib/tap.sh
 . tests/lib/agenttwin.sh
 
@@ -22,7 +22,7 @@ cp tests/integration/programs/faults.mjs "$tmp/w/"
 	echo '{ "agenttwin": "world/1", "name": "faults", "seed": 3, "files": [ "faults.mjs" ],'
 	echo '"env": { "MAIN": "{{service.main.url}}", "DARK": "{{service.dark.url}}", "HALF": "{{service.half.url}}", "SHUT": "{{service.shut.url}}" },'
 	echo '"services": [ { "name": "main", "kind": "http", "hosts": [ "main.internal" ], "state": { "rows": [] }, "routes": [ { "id": "ok", "match": { "method": "GET", "path": "/ok" }, "reply": { "body": "ok" } }'
-	for r in rst fin stall mid-rst mid-fin mid-stall lost before after garble html wrong slow clean twice; do
+	for r in rst fin stall mid-rst mid-fin mid-stall lost before after garble html wrong slow clean twice result not-http bad-chunk unterminated no-length; do
 		printf ', %s\n' "$(route "$r")"
 	done
 	printf '] }, %s, %s, %s ],\n' "$(plain dark)" "$(plain half)" "$(plain shut)"
@@ -39,6 +39,10 @@ cp tests/integration/programs/faults.mjs "$tmp/w/"
 	fault wrong server-error wrong ', "phase": "after-effect", "how": { "body": "wrong-length" }' && echo ,
 	fault slow server-error slow ', "phase": "mid-reply", "how": { "slow": { "first_ms": 30, "chunk_ms": 5, "chunk_bytes": 50 } }' && echo ,
 	fault clean server-error clean ', "phase": "mid-reply", "how": { "end": "clean", "at": 0.5 }' && echo ,
+	fault result server-error result ', "how": { "status": 200, "code": "not_today" }' && echo ,
+	for b in not-http bad-chunk unterminated no-length; do
+		fault "$b" server-error "$b" ", \"phase\": \"after-effect\", \"how\": { \"body\": \"$b\" }" && echo ,
+	done
 	fault twice duplicate-write twice ', "how": { "times": 3 }' && echo ,
 	cat <<-'FAULTS'
 		{ "id": "dark", "class": "blackhole", "on": { "service": "dark" }, "phase": "connect", "lasts": { "calls": 1 } },
@@ -46,7 +50,7 @@ cp tests/integration/programs/faults.mjs "$tmp/w/"
 		{ "id": "shut", "class": "blackhole", "on": { "service": "shut" }, "phase": "connect", "how": { "end": "refuse" }, "lasts": "to the end", "must_fire": false } ],
 	FAULTS
 	echo '"workflow": { "command": [ "node", "faults.mjs" ] },'
-	echo '"checks": [ { "id": "exit", "kind": "exit", "code": 0 }, { "id": "rows", "kind": "state", "service": "main", "path": "/rows", "count": 14 } ] }'
+	echo '"checks": [ { "id": "exit", "kind": "exit", "code": 0 }, { "id": "rows", "kind": "state", "service": "main", "path": "/rows", "count": 18 } ] }'
 } >"$tmp/w/world.json"
 said() { json "$receipt" 'r.outcome.stdout.tail' | grep -E "^$1 " | head -n 1 | cut -d' ' -f2-; }
 # The operation that a fault met: its views, and what is named.
@@ -77,6 +81,16 @@ is "$(json "$receipt" "r.operations.filter(o => o.fault && o.fault.id === 'twice
 	"1told-nothing 2told-nothing" "and each copy is an operation"
 is "$(said wrong)" "201 noise -" "a length that is too short"
 is "$(said wrong-end)" "11 end" "and the rest comes, then the end"
+is "$(said result)" "200 json -" "an error with 200"
+is "$(op result)" "rejected told-error" "is one"
+is "$(said not-http)" "no head 32 end" "bytes that are no HTTP, then the end"
+is "$(op not-http)" "applied told-error" "after the effect"
+is "$(said bad-chunk)" '201 chunked a|{"text":"0|size|123456789"}|0|| end' "a chunk without a size"
+is "$(op bad-chunk)" "applied told-error" "cannot be read"
+is "$(said unterminated)" '201 chunked 15|{"text":"0123456789"}| end' "chunks without the last"
+is "$(op unterminated)" "applied told-nothing" "are no acknowledgement"
+is "$(said no-length)" '201 - {"text":"0123456789"} end' "a body that ends with its connection"
+is "$(op no-length)" "applied told-ok" "is one"
 is "$(said dark)" "0 silence" "accepted by the kernel alone"
 is "$(op dark)" "not-reached told-nothing" "a connection is recorded"
 is "$(said half)" "0 silence" "in the middle of a request"
@@ -84,7 +98,7 @@ is "$(said half-more)" "0 silence" "and after its end"
 is "$(said shut)" "0 refused" "refused"
 is "$(json "$receipt" 'r.faults.map(f => f.id + ":" + f.armed + f.fired).filter(t => !t.endsWith(":truetrue")).join()')" "shut:truefalse" \
 	"all fired, and a refusal is not claimed"
-is "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" "17 of 18 fired; the others need not (must_fire: false)" \
+is "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" "22 of 23 fired; the others need not (must_fire: false)" \
 	"faults-fired says so"
 ok "the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
 ok "and so is the world" python3 tests/lib/schema.py docs/schema/world.schema.json "$tmp/w/world.json"
@@ -97,7 +111,7 @@ sed -e 's/"seed": 3/"seed": 4/' -e 's/"call": { "nth": 1 }//' "$tmp/w/world.json
 sed -i 's|{ "id": "dark", "class"|{ "id": "never", "class": "server-error", "on": { "service": "main", "route": "ok" }, "call": { "nth": 100000 } }, &|' "$tmp/w/world.json"
 run_world "$tmp/w" --runtime local --timeout 60s
 is_run failed 1 "a fault that did not fire fails the run"
-like "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" '1 of 19 did not fire; first: never' "and is named"
+like "$(json "$receipt" "r.checks.find(c => c.id === 'faults-fired').actual")" '1 of 24 did not fire; first: never' "and is named"
 
 # ---- an agent that refunds, and loses the acknowledgement ----
 # agent KEY: what its second attempt says as idempotency key.

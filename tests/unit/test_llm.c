@@ -328,6 +328,58 @@ cuts(void)
 	ok(has("Content-Length: ") && strstr(reply.at, "chunked") == NULL, "is one piece");
 }
 
+#define MESSAGES "{\"model\":\"c\",\"max_tokens\":9,\"stream\":true,\"messages\":[" HI "]}"
+#define RESPONSES "{\"model\":\"gpt-4o\",\"stream\":true,\"input\":\"hi\"}"
+
+/* One frame of a stream that is broken, or an error. */
+static void
+in_stream(void)
+{
+	char text[200];
+	const char *at;
+
+	start("openai", SCRIPT, "", FAULT("\"code\":\"server_is_tired\",\"inside\":\"tool_arguments\",\"at\":0.6"));
+	is_int(say(CHAT, STREAM), 200, "an error in a stream");
+	ok(unchunk() > 3 && http_end(&conn) == HTTP_END_NONE && strstr(plain.at, "[DONE]") == NULL, "is its end");
+	is_str(joined("\"arguments\":\"", text, sizeof(text)), "{\"email\":", "whole frames go before it");
+	at = strstr(plain.at, "data: {\"error\":{\"message\":");
+	ok(at != NULL && strstr(at, "\"code\":\"server_is_tired\"") != NULL && strstr(at, "}}\n\n") != NULL &&
+		   strstr(at, "}}\n\n")[4] == '\0',
+	   "in the words of the service");
+	ok(says("\"service\":\"applied\",\"client\":\"told-error\"") && says("\"phase\":\"mid-reply\""),
+	   "told as an error");
+	is_int(say(CHAT, STREAM), 200, "the next call");
+	ok(unchunk() == 14 && holds("[DONE]"), "is whole");
+	start("openai", SCRIPT, "", FAULT("\"code\":\"server_is_tired\",\"at\":0"));
+	say("/v1/responses", RESPONSES);
+	is_int(unchunk(), 1, "before the first frame");
+	is_str(plain.at,
+	       "event: error\ndata: {\"type\":\"error\",\"code\":\"server_is_tired\",\"message\":"
+	       "\"Server is tired\",\"param\":null,\"sequence_number\":0}\n\n",
+	       "as responses have it");
+	start("anthropic", SCRIPT, "", FAULT("\"code\":\"overloaded_error\",\"inside\":\"text\""));
+	say("/v1/messages", MESSAGES);
+	ok(unchunk() > 3 && holds("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"") &&
+		   strstr(plain.at, "message_stop") == NULL,
+	   "as messages have it");
+	start("openai", SCRIPT, "", FAULT("\"body\":\"garble\",\"inside\":\"tool_arguments\",\"at\":0.6"));
+	say(CHAT, STREAM);
+	ok(unchunk() == 14 && holds("[DONE]") &&
+		   strstr(joined("\"arguments\":\"", text, sizeof(text)), "a@b\"}") == NULL,
+	   "a frame that is no JSON, and all the others");
+	ok(says("\"service\":\"applied\",\"client\":\"told-error\""), "told as an error");
+	start("openai", SCRIPT, "", FAULT("\"body\":\"garble\",\"bytes\":1000000"));
+	say(CHAT, STREAM);
+	ok(unchunk() == 14 && holds("[DONE]") && strstr(plain.at, "\"finish_reason\":\"tool_calls\"") == NULL,
+	   "the end itself is no JSON: the frame before it");
+	start("anthropic", SCRIPT, "", FAULT("\"body\":\"garble\",\"bytes\":360"));
+	say("/v1/messages", MESSAGES);
+	ok(unchunk() > 3 && holds("data: {\"type\":\"ping\"}\n\n") && holds("event: message_stop"), "a ping stays");
+	start("openai", SCRIPT, "", FAULT("\"body\":\"garble\""));
+	is_int(say(CHAT, ASK(HI)), 200, "a reply in one piece");
+	ok(says("\"fault\":null") && body()[strlen(body()) - 1] == '}', "has no frame, and does not meet the fault");
+}
+
 static void
 cut_points(void)
 {
@@ -493,6 +545,7 @@ main(void)
 	other_frames();
 	same_again();
 	cuts();
+	in_stream();
 	cut_points();
 	embeddings();
 	bounds();

@@ -136,6 +136,46 @@ errors(void)
 	   "is shorter than the body, and the connection ends");
 }
 
+/* Bodies whose framing is broken, or is the end of the connection. */
+static void
+framing(void)
+{
+	start(FAULT("server-error", "add", "\"phase\":\"after-effect\",\"how\":{\"body\":\"bad-chunk\"}"));
+	is_int(ask("POST", "/rows", "", "{\"a\":1}"), 201, "a size of a chunk that is none");
+	ok(has("Transfer-Encoding: chunked\r\n") && !strstr(reply.at, "Content-Length") && has("\r\nsize\r\n"),
+	   "stands in it");
+	ok(rows() == 1 && says("\"service\":\"applied\",\"client\":\"told-error\"") &&
+		   http_end(&conn) == HTTP_END_CLOSE,
+	   "it is done, and the client is told of an error");
+	start(FAULT("server-error", "add", "\"phase\":\"after-effect\",\"how\":{\"body\":\"unterminated\"}"));
+	is_int(ask("POST", "/rows", KEY("k"), "{\"a\":1}"), 201, "chunks without the last");
+	ok(has("Transfer-Encoding: chunked\r\n") && strstr(body(), "}\r\n") != NULL && !strstr(body(), "\r\n0\r\n"),
+	   "hold the whole body");
+	ok(says("\"service\":\"applied\",\"client\":\"told-nothing\"") && http_end(&conn) == HTTP_END_CLOSE,
+	   "but nobody can know");
+	again();
+	is_int(ask("POST", "/rows", KEY("k"), "{\"a\":1}"), 201, "the next one is whole");
+	start(FAULT("server-error", "add", "\"phase\":\"after-effect\",\"how\":{\"body\":\"no-length\"}"));
+	is_int(ask("POST", "/rows", "", "{\"a\":1}"), 201, "a body without a length");
+	ok(has("Connection: close\r\n") && !strstr(reply.at, "Content-Length") && !strstr(reply.at, "chunked") &&
+		   body()[0] == '{' && http_end(&conn) == HTTP_END_CLOSE,
+	   "ends with its connection");
+	ok(says("\"service\":\"applied\",\"client\":\"told-ok\""), "and is an acknowledgement");
+	start(FAULT("server-error", "add", "\"how\":{\"body\":\"no-length\",\"status\":503}"));
+	is_int(ask("POST", "/rows", "", "{\"a\":1}"), 503, "an error without a length");
+	ok(rows() == 0 && has("\"error\"") && says("\"service\":\"rejected\",\"client\":\"told-error\""),
+	   "is an error");
+	start(FAULT("server-error", "drop", "\"phase\":\"after-effect\",\"how\":{\"body\":\"no-length\"}"));
+	is_int(ask("DELETE", "/x", "", ""), 204, "what has no body needs no length");
+	ok(says("\"fault\":null"), "and has not met the fault");
+	start(FAULT("server-error", "drop", "\"phase\":\"after-effect\",\"how\":{\"body\":\"unterminated\"}"));
+	is_int(ask("DELETE", "/x", "", ""), 200, "where there was no body there is one now");
+	ok(has("\r\n2\r\n") && says("told-nothing"), "without an end");
+	start(FAULT("server-error", "get", "\"phase\":\"after-effect\",\"how\":{\"body\":\"bad-chunk\"}"));
+	is_int(ask("HEAD", "/", "", ""), 200, "HEAD");
+	ok(says("\"fault\":null") && http_end(&conn) == HTTP_END_NONE, "has no body either");
+}
+
 static void
 early(void)
 {
@@ -228,6 +268,7 @@ main(void)
 	lost_acknowledgement();
 	mid_reply();
 	errors();
+	framing();
 	early();
 	slow();
 	twice();

@@ -17,7 +17,8 @@ load(const char *faults)
 	static const char format[] =
 		"{ \"agenttwin\": \"world/1\", \"name\": \"w\", \"files\": [ \"a.mjs\" ],\n"
 		"\"services\": [ { \"name\": \"s\", \"kind\": \"http\", \"hosts\": [ \"s.internal\" ], \"state\": { \"rows\": [] },\n"
-		" \"routes\": [ { \"id\": \"row.add\", \"match\": { \"method\": \"POST\", \"path\": \"/rows/{kind}\" }, \"reply\": {} } ] } ],\n"
+		" \"routes\": [ { \"id\": \"row.add\", \"match\": { \"method\": \"POST\", \"path\": \"/rows/{kind}\" }, \"reply\": {} } ] },\n"
+		" { \"name\": \"m\", \"kind\": \"llm\", \"hosts\": [ \"m.internal\" ], \"profile\": \"openai\", \"script\": [ { \"id\": \"say\", \"reply\": { \"text\": \"x\" } } ] } ],\n"
 		"\"faults\": [ %s ],\n"
 		"\"workflow\": { \"command\": [ \"node\", \"a.mjs\" ] },\n"
 		"\"checks\": [ { \"id\": \"exit\", \"kind\": \"exit\", \"code\": 0 }, { \"id\": \"c\", \"kind\": \"calls\", \"service\": \"s\" } ] }";
@@ -57,6 +58,9 @@ refused(const char *fault, const char *pointer, const char *problem, const char 
 
 #define ON "\"on\": { \"service\": \"s\", \"route\": \"row.add\" }"
 #define FAULT(class, more) "{ \"id\": \"f\", \"class\": \"" class "\", " ON more " }"
+#define STREAM(how) \
+	"{ \"id\": \"f\", \"class\": \"server-error\", \"on\": { \"service\": \"m\" }, \"phase\": \"mid-reply\", \"how\": { " how \
+	" } }"
 #define WIDE(class, more) "{ \"id\": \"f\", \"class\": \"" class "\", \"on\": { \"service\": \"s\" }" more " }"
 
 static void
@@ -75,6 +79,12 @@ good(void)
 	accepted(FAULT("server-error", ", \"how\": { \"status\": 200, \"code\": \"not_today\" }"));
 	accepted(FAULT("server-error", ", \"how\": { \"status\": 200, \"body\": \"html\" }"));
 	accepted(FAULT("server-error", ", \"how\": { \"body\": \"not-http\" }"));
+	accepted(FAULT("server-error", ", \"how\": { \"body\": \"bad-chunk\" }"));
+	accepted(STREAM("\"body\": \"garble\", \"inside\": \"text\", \"at\": 0.3"));
+	accepted(STREAM("\"code\": \"overloaded\""));
+	accepted(FAULT("server-error", ", \"phase\": \"after-effect\", \"how\": { \"body\": \"unterminated\" }"));
+	accepted(FAULT("server-error",
+		       ", \"how\": { \"body\": \"no-length\", \"status\": 502, \"code\": \"c\", \"retry_after\": 1 }"));
 	accepted(WIDE(
 		"blackhole",
 		", \"phase\": \"connect\", \"how\": { \"end\": \"drop\" }, \"lasts\": { \"until\": \"count(state.rows, 'a', 1) > 0\" }"));
@@ -145,6 +155,20 @@ contradictions(void)
 		"\"html\" has no code", "");
 	refused(FAULT("server-error", ", \"how\": { \"code\": \"c\", \"body\": \"garble\" }"), "/faults/0/how/code",
 		"\"garble\" has no code", "");
+	refused(FAULT("server-error", ", \"how\": { \"body\": \"no-length\", \"status\": 200 }"),
+		"/faults/0/how/status", "is whole", "400 to 599");
+	refused(FAULT("server-error", ", \"how\": { \"code\": \"c\", \"status\": 204 }"), "/faults/0/how/status", "204",
+		"200 or");
+	refused(FAULT("server-error", ", \"phase\": \"mid-reply\", \"how\": { \"code\": \"c\" }"), "/faults/0/how/code",
+		"kind \"llm\"", "");
+	refused(STREAM("\"code\": \"c\", \"body\": \"garble\""), "/faults/0/how/code", "either", "keep one");
+	refused(STREAM("\"code\": \"c\", \"end\": \"fin\""), "/faults/0/how/end", "its own end", "keep one");
+	refused(STREAM("\"body\": \"html\""), "/faults/0/how/body", "\"html\"", "garble");
+	refused(STREAM("\"code\": \"c\", \"slow\": { \"first_ms\": 1 }"), "/faults/0/how/slow", "to its end",
+		"keep one");
+	refused(STREAM("\"code\": \"c\", \"status\": 500"), "/faults/0/how/status", "before or after", "");
+	refused(FAULT("blackhole", ", \"how\": { \"body\": \"bad-chunk\" }, \"lasts\": \"to the end\""),
+		"/faults/0/how/body", "server-error", "");
 	refused(FAULT("server-error", ", \"phase\": \"mid-reply\""), "/faults/0/phase", "nothing says", "\"end\"");
 	refused(FAULT("server-error",
 		      ", \"phase\": \"mid-reply\", \"how\": { \"end\": \"fin\", \"slow\": { \"first_ms\": 1 } }"),

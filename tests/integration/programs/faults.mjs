@@ -67,10 +67,20 @@ async function reply(path) {
 }
 
 for (const path of ['/rst', '/fin', '/stall', '/mid-rst', '/mid-fin', '/mid-stall', '/lost']) await cut(path);
-for (const path of ['/before', '/after', '/garble', '/html', '/slow', '/clean', '/twice']) (await reply(path)).socket.destroy();
+for (const path of ['/before', '/after', '/garble', '/html', '/slow', '/clean', '/twice', '/result']) (await reply(path)).socket.destroy();
 const wrong = await reply('/wrong');
 const wrongEnd = await watch(wrong);
 console.log('wrong-end', wrong.data.length, wrongEnd);
+// To the end of the connection: status, framing, and the body with | for the ends of lines.
+async function whole(path) {
+  const state = open(main);
+  state.socket.write(text('POST', path, '{"a":1}'));
+  const end = await watch(state), data = state.data.toString('latin1');
+  if (!data.startsWith('HTTP/')) return console.log(path.slice(1), 'no head', data.length, end);
+  const framing = /^(?:transfer-encoding|content-length): (.*)$/im.exec(data)?.[1] ?? '-';
+  console.log(path.slice(1), data.slice(9, 12), framing, bodyOf(state.data).toString().replaceAll('\r\n', '|'), end);
+}
+for (const path of ['/not-http', '/bad-chunk', '/unterminated', '/no-length']) await whole(path);
 
 const dark = open(at('DARK'));
 dark.socket.write(text('GET', '/ok'));
