@@ -55,6 +55,7 @@ struct test_check { /* strings are borrowed from the record; NULL: none */
 struct test_sweep {              /* a check over the sweep of a world */
 	struct test_check check; /* expected and actual: of the verdict */
 	struct sweep_verdict verdict;
+	char expected[500]; /* the verdict's, and what the check expects of a run */
 };
 struct test_problem { /* why a world or a file was refused; strings as above */
 	const char *file, *pointer, *problem, *fix;

@@ -130,7 +130,7 @@ put_sweep(struct emit *e, const struct test_world *w)
 		emit_bool(e, "held", s->verdict.held);
 		emit_bool(e, "unknown", s->verdict.unknown);
 		emit_text(e, "because", s->check.because);
-		emit_text(e, "expected", s->verdict.expected);
+		emit_text(e, "expected", s->check.expected);
 		emit_text(e, "actual", s->verdict.actual);
 		emit_close(e);
 	}

@@ -217,7 +217,9 @@ sweep_one(const struct tests *t, struct test_world *w, size_t i, struct sweep_vo
 	}
 	sweep_judge(out->check.mode, votes, n, w->runs_len, &out->verdict);
 	out->check.held = out->verdict.held ? TEST_HELD : TEST_NOT_HELD;
-	out->check.expected = out->verdict.expected;
+	snprintf(out->expected, sizeof(out->expected), "%s%s%.380s", out->verdict.expected,
+		 out->check.expected ? ": " : "", out->check.expected ? out->check.expected : "");
+	out->check.expected = out->expected;
 	out->check.actual = out->verdict.actual;
 	out->check.rests = NULL;
 }
