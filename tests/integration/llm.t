@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Language models as the SDKs of OpenAI and Anthropic use them, unmodified: conversations, streams, streams that are cut.
+# Language models as the SDKs of OpenAI and Anthropic use them, unmodified: conversations, streams, streams that are cut or say an error.
 . tests/lib/tap.sh
 . tests/lib/agenttwin.sh
 need_namespace
@@ -15,12 +15,20 @@ for name in support-agent anthropic-agent; do
 	cp -a "$folder/node_modules" "$tmp/w/"
 	is "$(grep -c '"resolved"' "$folder/package-lock.json")" 0 "the lock file of $name names no registry"
 done
-for file in world.json cuts.world.json; do
+for file in world.json streams.world.json cuts.world.json; do
 	ok "the schema accepts $file" python3 tests/lib/schema.py docs/schema/world.schema.json "$tmp/w/$file"
 	run_world "$tmp/w/$file"
 	is_run passed 0 "$file: the SDKs see what they should" || diag "$(json "$receipt" 'r.outcome.stderr.tail')"
 	is "$(failed_checks)" "" "$file: every check holds"
 	ok "$file: the receipt is valid" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$receipt"
+	case $file in
+	streams.*)
+		views() { json "$receipt" "[...new Set(r.operations.filter(o => $1.includes(o.route)).map(o => o.views.service + ' ' + o.views.client))].join()"; }
+		is "$(views '["garble", "error"]')" "applied told-error" "a broken frame and an error tell of an error"
+		is "$(views '["fin", "rst"]')" "applied told-nothing" "a stream that is cut tells nothing"
+		is "$(views '["clean", "nostop"]')" "applied told-ok" "one that ends in order looks whole"
+		;;
+	esac
 done
 is "$(json "$receipt" 'r.operations.filter(o => ["fin", "rst"].includes(o.route)).map(o => o.views.service + " " + o.views.client).join()')" \
 	"applied told-nothing,applied told-nothing,applied told-nothing,applied told-nothing" "what was cut was said, and not heard"
