@@ -27,6 +27,9 @@ WORLDS = {
         "ok-html": (BEFORE, {"status": 200, "body": "html"}),
         "ok-wrong-length": (BEFORE, {"status": 200, "body": "wrong-length"}),
         "ok-error": (BEFORE, {"status": 200, "code": "no_such_thing"}),
+        "bad-chunk": (BEFORE, {"status": 200, "body": "bad-chunk"}),
+        "unterminated": (BEFORE, {"status": 200, "body": "unterminated"}),
+        "no-length": (BEFORE, {"status": 200, "code": "no_such_thing", "body": "no-length"}),
         "s400": (BEFORE, {"status": 400}),
         "s409": (BEFORE, {"status": 409}),
         "s500": (BEFORE, {"status": 500}),
@@ -55,7 +58,7 @@ body = {"id": "re_1", "object": "refund", "ok": True, "padding": "x" * 600}
 services, faults = [], []
 for name, fault in WORLDS[world].items():
     services.append({"name": name, "kind": "http", "hosts": [name + ".internal"], "unmatched": "404", **({"tls": True} if name == "tls" else {}),
-                     **({"profile": "stripe/v1"} if name == "ok-error" else {}), # whose error is an object
+                     **({"profile": "stripe/v1"} if name in ("ok-error", "no-length") else {}), # whose error is an object
                      "state": {"seen": []},
                      "routes": [{"id": "get", "match": {"method": "GET", "path": "/{client}"}, "reply": {"status": 200, "body": body}},
                                 {"id": "get2", "match": {"method": "GET", "path": "/users/{client}"}, "reply": {"status": 200, "body": body}},
