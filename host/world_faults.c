@@ -1,69 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * world_faults.c - the key `faults`: what the services do wrong, and to which calls.  What contradicts itself is an error here:
- * a fault that cannot happen as it is written is never passed over in silence. */
-#include <cJSON.h>
+ * world_faults.c - the key `faults`: what the services do wrong, and to which calls.  What contradicts itself is an error
+ * (world_fault_check.c): a fault that cannot happen as it is written is never passed over in silence. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/nearest.h"
-#include "host/world_read.h"
+#include "host/world_faults.h"
 
 #define FAULTS_MAX 64u
 #define NTH_MAX 64u
 #define NUMBER_MAX 9007199254740991u
 #define MS_MAX 86400000u
 
-enum { TIMEOUT_AFTER_WRITE, BLACKHOLE, SERVER_ERROR, DUPLICATE_WRITE };
-enum { CONNECT, ACCEPTED, MID_REQUEST, BEFORE_EFFECT, AFTER_EFFECT, MID_REPLY, REDELIVER };
-static const char *const classes[] = { "timeout-after-write", "blackhole", "server-error", "duplicate-write", NULL };
-static const char *const phases[] = { "connect",      "accepted",  "mid-request", "before-effect",
-				      "after-effect", "mid-reply", "redeliver",   NULL };
-static const char *const ends[] = { "stall", "fin", "rst", "clean", "refuse", "drop", NULL };
-enum { STALL, FIN, RST, CLEAN, REFUSE, DROP, NO_END };
-
-struct fault {
-	const struct cJSON *json, *on, *call, *how, *lasts;
-	const char *id;
-	size_t class, phase, end;
-	bool must_fire;
-	const struct world_service *service; /* NULL: the triggers */
-	struct wr_scope scope;
-};
-
-static const struct cJSON *
-member(const struct cJSON *object, const char *name)
-{
-	return object ? cJSON_GetObjectItemCaseSensitive(object, name) : NULL;
-}
-
-/* The error at a member of the fault ("how", "end"); in NULL: the member itself. */
-static int __attribute__((format(printf, 5, 6)))
-fail_at(struct wr *c, const char *name, const char *in, const char *fix, const char *format, ...)
-{
-	char problem[256];
-	size_t mark = wr_enter(c, name);
-	va_list ap;
-	int r;
-
-	if (in)
-		wr_enter(c, in);
-	va_start(ap, format);
-	(void)vsnprintf(problem, sizeof(problem), format, ap);
-	va_end(ap);
-	r = wr_fail_key(c, -EPROTO, "%s", problem);
-	diag_fix(c->d, "%s", fix);
-	wr_leave(c, mark);
-	return r;
-}
-
 /* ---- single values ---------------------------------------------------------------------------------------------------- */
 
 static int
 read_id(struct wr *c, const struct cJSON *v, void *arg)
 {
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 	const struct cJSON *other;
 	int r = wr_string(c, v, 1, 64, &f->id);
 
@@ -87,16 +42,16 @@ read_id(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_class(struct wr *c, const struct cJSON *v, void *arg)
 {
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 
-	return wr_word(c, v, classes, &f->class);
+	return wr_word(c, v, world_fault_classes, &f->class);
 }
 
 static int
 read_phase(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const char *const sql[] = { "after-commit", "startup", "mid-query", "mid-rows", "before-execute", NULL };
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 	char what[64];
 	size_t i;
 
@@ -106,13 +61,13 @@ read_phase(struct wr *c, const struct cJSON *v, void *arg)
 		(void)snprintf(what, sizeof(what), "phase \"%s\"", sql[i]);
 		return wr_fail_later(c, what);
 	}
-	return wr_word(c, v, phases, &f->phase);
+	return wr_word(c, v, world_fault_phases, &f->phase);
 }
 
 static int
 read_must_fire(struct wr *c, const struct cJSON *v, void *arg)
 {
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 
 	return wr_bool(c, v, &f->must_fire);
 }
@@ -148,7 +103,7 @@ read_part(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_expr(struct wr *c, const struct cJSON *v, void *arg)
 {
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 
 	return wr_expr(c, v, &f->scope);
 }
@@ -173,7 +128,7 @@ read_statement(struct wr *c, const struct cJSON *v, void *arg)
 }
 
 static int
-check_event(struct wr *c, const struct fault *f, const struct cJSON *event)
+check_event(struct wr *c, const struct world_fault *f, const struct cJSON *event)
 {
 	struct nearest n;
 	size_t mark;
@@ -219,7 +174,7 @@ check_trigger(struct wr *c, const struct cJSON *route)
 
 /* What expressions of the fault may name. */
 static void
-set_scope(struct fault *f, const struct cJSON *route)
+set_scope(struct world_fault *f, const struct cJSON *route)
 {
 	const struct cJSON *r, *match;
 
@@ -247,7 +202,7 @@ read_on(struct wr *c, const struct cJSON *v, void *arg)
 		{ "statement", read_statement, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 	const struct cJSON *route, *event;
 	size_t mark;
 	int r = wr_object(c, v, keys, "on", f);
@@ -292,8 +247,8 @@ read_call(struct wr *c, const struct cJSON *v, void *arg)
 		if (!member(v, selects[i]))
 			continue;
 		if (seen)
-			r = fail_at(c, selects[i], NULL, "keep one of the two", "\"%s\" and \"%s\" exclude each other",
-				    seen, selects[i]);
+			r = world_fault_fail(c, selects[i], NULL, "keep one of the two",
+					     "\"%s\" and \"%s\" exclude each other", seen, selects[i]);
 		seen = selects[i];
 	}
 	return r;
@@ -320,9 +275,9 @@ read_slow(struct wr *c, const struct cJSON *v, void *arg)
 static int
 read_end(struct wr *c, const struct cJSON *v, void *arg)
 {
-	struct fault *f = arg;
+	struct world_fault *f = arg;
 
-	return wr_word(c, v, ends, &f->end);
+	return wr_word(c, v, world_fault_ends, &f->end);
 }
 
 static int
@@ -451,233 +406,6 @@ read_lasts(struct wr *c, const struct cJSON *v, void *arg)
 	return r;
 }
 
-/* ---- contradictions --------------------------------------------------------------------------------------------------- */
-
-/* The words of a set, for a fix: "after-effect or mid-reply". */
-static const char *
-name_set(const char *const *words, unsigned set, char *out, size_t size)
-{
-	size_t i, at = 0, left = (size_t)__builtin_popcount(set);
-
-	out[0] = '\0';
-	for (i = 0; words[i] && at < size; i++) {
-		if (!(set >> i & 1))
-			continue;
-		left--;
-		at += (size_t)snprintf(out + at, size - at, "%s%s", words[i],
-				       left > 1    ? ", "
-				       : left == 1 ? " or "
-						   : "");
-	}
-	return out;
-}
-
-static int
-check_phase(struct wr *c, struct fault *f)
-{
-	static const unsigned legal[] = {
-		[TIMEOUT_AFTER_WRITE] = 1u << AFTER_EFFECT | 1u << MID_REPLY,
-		[BLACKHOLE] = 1u << CONNECT | 1u << ACCEPTED | 1u << MID_REQUEST | 1u << MID_REPLY,
-		[SERVER_ERROR] = 1u << BEFORE_EFFECT | 1u << AFTER_EFFECT | 1u << MID_REPLY,
-		[DUPLICATE_WRITE] = 1u << REDELIVER,
-	};
-	static const size_t usual[] = { AFTER_EFFECT, ACCEPTED, BEFORE_EFFECT, REDELIVER };
-	char words[120], fix[200];
-	bool sent = !f->service || member(f->on, "event");
-
-	if (!member(f->json, "phase"))
-		f->phase = usual[f->class];
-	(void)snprintf(fix, sizeof(fix), "write %s", name_set(phases, legal[f->class], words, sizeof(words)));
-	if (!(legal[f->class] >> f->phase & 1))
-		return fail_at(c, "phase", NULL, fix, "class \"%s\" has no phase \"%s\"", classes[f->class],
-			       phases[f->phase]);
-	if (sent && f->class != DUPLICATE_WRITE)
-		return fail_at(c, "class", NULL, "write \"duplicate-write\", or name a route",
-			       "what a service or a trigger sends can only be delivered twice");
-	if ((f->phase == CONNECT || f->phase == MID_REQUEST) && member(f->on, "route"))
-		return fail_at(c, "on", "route", "take the route out, or use another phase",
-			       "in phase \"%s\" the route of a call is not known yet", phases[f->phase]);
-	return 0;
-}
-
-static int
-check_end(struct wr *c, const struct fault *f)
-{
-	unsigned all = 1u << STALL | 1u << FIN | 1u << RST, legal = 0;
-	char words[120], fix[200];
-
-	if (f->class <= BLACKHOLE)
-		legal = f->phase == CONNECT ? 1u << STALL | 1u << REFUSE | 1u << DROP : all;
-	else if (f->class == SERVER_ERROR && f->phase == MID_REPLY)
-		legal = all | 1u << CLEAN;
-	if (f->end == NO_END || legal >> f->end & 1)
-		return 0;
-	if (legal == 0)
-		return fail_at(c, "how", "end", "take it out",
-			       "a fault of class \"%s\", phase \"%s\", ends no connection", classes[f->class],
-			       phases[f->phase]);
-	(void)snprintf(fix, sizeof(fix), "write %s", name_set(ends, legal, words, sizeof(words)));
-	return fail_at(c, "how", "end", fix, "\"%s\" is no end in phase \"%s\" of class \"%s\"", ends[f->end],
-		       phases[f->phase], classes[f->class]);
-}
-
-static bool
-is_llm(const struct fault *f)
-{
-	return f->service && strcmp(member(f->service->json, "kind")->valuestring, "llm") == 0;
-}
-
-/* A key of how that belongs to other classes or phases. */
-static int
-check_how_keys(struct wr *c, const struct fault *f)
-{
-	bool cuts = f->phase == MID_REPLY, words = f->class == SERVER_ERROR && f->phase != MID_REPLY;
-	bool stream = f->class == SERVER_ERROR && cuts && is_llm(f);
-	const struct {
-		const char *key;
-		bool fits;
-		const char *belongs;
-	} keys[] = {
-		{ "bytes", cuts, "phase mid-reply" },
-		{ "at", cuts, "phase mid-reply" },
-		{ "inside", cuts, "phase mid-reply" },
-		{ "slow", cuts && f->class == SERVER_ERROR, "class server-error, phase mid-reply" },
-		{ "status", words, "class server-error, before or after the effect" },
-		{ "code", words || stream,
-		  "class server-error, or in the middle of a reply of a service of kind \"llm\"" },
-		{ "retry_after", words, "class server-error, before or after the effect" },
-		{ "body", words || stream,
-		  "class server-error, or in the middle of a reply of a service of kind \"llm\"" },
-		{ "times", f->class == DUPLICATE_WRITE, "class duplicate-write" },
-		{ "spacing", f->class == DUPLICATE_WRITE, "class duplicate-write" },
-		{ "same_id", f->class == DUPLICATE_WRITE, "class duplicate-write" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!keys[i].fits && member(f->how, keys[i].key))
-			return fail_at(c, "how", keys[i].key, "take it out, or change class or phase",
-				       "\"%s\" belongs to %s", keys[i].key, keys[i].belongs);
-	return 0;
-}
-
-/* A body of which nothing is left to say what went wrong. */
-static bool
-is_no_text(const char *body)
-{
-	return strcmp(body, "garble") == 0 || strcmp(body, "html") == 0 || strcmp(body, "not-http") == 0;
-}
-
-/* One frame of a stream says what is wrong, and the stream leaves in order. */
-static int
-check_stream(struct wr *c, const struct fault *f)
-{
-	const struct cJSON *body = member(f->how, "body");
-
-	if (f->end != NO_END)
-		return fail_at(c, "how", "end", "keep one of the two", "a stream with \"%s\" comes to its own end",
-			       body ? "body" : "code");
-	if (member(f->how, "slow"))
-		return fail_at(c, "how", "slow", "keep one of the two", "a slow reply comes to its end");
-	if (body && member(f->how, "code"))
-		return fail_at(c, "how", "code", "keep one of the two",
-			       "a frame is either broken (\"body\") or an error (\"code\")");
-	if (body && strcmp(body->valuestring, "garble") != 0)
-		return fail_at(c, "how", "body", "write \"garble\"", "one frame of a stream cannot be \"%s\"",
-			       body->valuestring);
-	return 0;
-}
-
-static int
-check_how(struct wr *c, const struct fault *f)
-{
-	const struct cJSON *status = member(f->how, "status"), *body = member(f->how, "body");
-	bool slow = member(f->how, "slow"), at = member(f->how, "at"), bytes = member(f->how, "bytes"),
-	     inside = member(f->how, "inside"), code = member(f->how, "code");
-	int r = check_end(c, f);
-
-	if (r < 0 || (r = check_how_keys(c, f)) < 0)
-		return r;
-	if (bytes && (at || inside))
-		return fail_at(c, "how", "bytes", "keep one of the two",
-			       "\"bytes\" and \"%s\" both say where the reply ends", at ? "at" : "inside");
-	if (slow && (f->end != NO_END || bytes || at || inside))
-		return fail_at(c, "how", "slow", "keep one of the two", "a slow reply comes to its end");
-	if (f->phase == MID_REPLY && (body || code))
-		return check_stream(c, f);
-	if (f->class == SERVER_ERROR && f->phase == MID_REPLY && !slow && f->end == NO_END)
-		return fail_at(c, "phase", NULL,
-			       "add \"how\": { \"end\": \"fin\" } (or stall, rst, clean), or \"slow\"",
-			       "nothing says what happens in the middle of the reply");
-	if (status && (status->valuedouble == 204 || status->valuedouble == 304))
-		return fail_at(c, "how", "status", "write 200 or 400 to 599", "status %d has no body",
-			       (int)status->valuedouble);
-	if (status && status->valuedouble < 400 && !body && !member(f->how, "code"))
-		return fail_at(c, "how", "status", "write 400 to 599, or add a \"body\" that is broken or a \"code\"",
-			       "a status below 400 is no error");
-	if (status && status->valuedouble < 400 && !member(f->how, "code") &&
-	    strcmp(body->valuestring, "no-length") == 0)
-		return fail_at(c, "how", "status", "write 400 to 599, or add a \"code\"",
-			       "a body that ends with its connection is whole: a status below 400 is no error");
-	if (body && strcmp(body->valuestring, "not-http") == 0 && (status || member(f->how, "retry_after")))
-		return fail_at(c, "how", status ? "status" : "retry_after", "take it out",
-			       "what is no HTTP has neither status nor headers");
-	if (body && member(f->how, "code") && is_no_text(body->valuestring))
-		return fail_at(c, "how", "code", "take it out, or \"body\"", "body \"%s\" has no code of an error",
-			       body->valuestring);
-	if (inside && !is_llm(f))
-		return fail_at(c, "how", "inside", "write \"at\" or \"bytes\"",
-			       "only the reply of a language model has texts and tool arguments");
-	if (cJSON_IsFalse(member(f->how, "same_id")) && !member(f->on, "event"))
-		return fail_at(c, "how", "same_id", "take it out", "a request that comes again is the same request");
-	return 0;
-}
-
-/* Refused and dropped connections are no calls: they cannot be counted, and the refused ones not even seen: the kernel answers
- * for a port where nobody listens, and keeps no count of it that the twins could read. */
-static int
-check_closed(struct wr *c, const struct fault *f)
-{
-	static const char *const counted[] = { "nth", "first", "every", "chance", "key" };
-	size_t i;
-
-	if (f->end != REFUSE && f->end != DROP)
-		return 0;
-	for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
-		if (member(f->call, counted[i]))
-			return fail_at(c, "call", counted[i], "take it out, or use \"end\": \"stall\"",
-				       "nobody counts connections that are not let in");
-	if (member(f->lasts, "calls"))
-		return fail_at(c, "lasts", "calls", "write \"ms\", \"until\" or \"to the end\"",
-			       "nobody counts connections that are not let in");
-	if (f->end == REFUSE && f->must_fire)
-		return fail_at(c, "how", "end", "add \"must_fire\": false, and a check of what the workflow did",
-			       "the kernel refuses connections by itself: whether one was is not seen");
-	return 0;
-}
-
-static int
-check_when(struct wr *c, const struct fault *f)
-{
-	const struct cJSON *chance = member(f->call, "chance");
-
-	if (f->class == BLACKHOLE && !f->lasts)
-		return fail_at(
-			c, "class", NULL,
-			"add \"lasts\": { \"calls\": 1 }, { \"ms\": 4000 }, { \"until\": ... } or \"to the end\"",
-			"a blackhole does not say how long it lasts");
-	if (f->class == DUPLICATE_WRITE && f->lasts)
-		return fail_at(c, "lasts", NULL, "take it out; \"call\" says which ones",
-			       "what is delivered twice does not last");
-	if (f->must_fire && chance && chance->valuedouble <= 0)
-		return fail_at(c, "call", "chance", "raise it, or add \"must_fire\": false",
-			       "a fault without a chance cannot fire");
-	if ((f->phase == CONNECT || f->phase == MID_REQUEST) && member(f->call, "key"))
-		return fail_at(c, "call", "key", "take it out, or use another phase",
-			       "in phase \"%s\" there is no request yet", phases[f->phase]);
-	return check_closed(c, f);
-}
-
 static int
 read_fault(struct wr *c, const struct cJSON *v, void *arg)
 {
@@ -703,7 +431,7 @@ read_fault(struct wr *c, const struct cJSON *v, void *arg)
 		{ "must_fire", read_must_fire, 0, NULL },
 		{ NULL, NULL, 0, NULL },
 	};
-	struct fault f = { .json = v, .end = NO_END, .must_fire = true };
+	struct world_fault f = { .json = v, .end = NO_END, .must_fire = true };
 	int r;
 
 	(void)arg;
@@ -716,10 +444,7 @@ read_fault(struct wr *c, const struct cJSON *v, void *arg)
 	f.call = member(v, "call");
 	f.how = member(v, "how");
 	f.lasts = member(v, "lasts");
-	r = check_phase(c, &f);
-	if (r == 0)
-		r = check_how(c, &f);
-	return r < 0 ? r : check_when(c, &f);
+	return world_fault_check(c, &f);
 }
 
 int
