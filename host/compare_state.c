@@ -83,7 +83,7 @@ static void
 row_changed(struct compare *c, const char *service, const char *collection, const struct named_row *x,
 	    const struct named_row *y)
 {
-	const char *id = x ? x->id : y->id;
+	const char *id = x ? x->id : y ? y->id : "";
 	const cJSON *f, *other;
 	size_t before = c->len, n;
 	char what[400];

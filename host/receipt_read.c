@@ -34,7 +34,7 @@ static int __attribute__((format(printf, 3, 4))) fail(struct receipt_doc *d, int
 	va_start(ap, format);
 	vsnprintf(d->why, sizeof(d->why), format, ap);
 	va_end(ap);
-	return err;
+	return err < 0 ? err : -EIO;
 }
 
 static int
@@ -82,8 +82,10 @@ load(struct receipt_doc *d, uint64_t at, size_t len)
 		return 0;
 	if (len > d->window_size) {
 		more = realloc(d->window, len);
-		if (!more)
-			return fail(d, -ENOMEM, "%s", strerror(ENOMEM));
+		if (!more) {
+			fail(d, -ENOMEM, "%s", strerror(ENOMEM));
+			return -ENOMEM;
+		}
 		d->window = more;
 		d->window_size = len;
 	}
@@ -105,8 +107,10 @@ peek(struct receipt_doc *d, uint64_t at, const char **bytes, size_t *len)
 
 	*bytes = NULL;
 	*len = 0;
-	if (at >= d->size)
-		return fail_at(d, at, "");
+	if (at >= d->size) {
+		fail_at(d, at, "");
+		return -EPROTO;
+	}
 	r = load(d, at, 1);
 	if (r < 0)
 		return r;
@@ -123,6 +127,7 @@ next_byte(struct receipt_doc *d, uint64_t *at, char *c)
 	size_t n, i;
 	int r;
 
+	*c = '\0';
 	for (;;) {
 		r = peek(d, *at, &p, &n);
 		if (r < 0)
@@ -221,6 +226,7 @@ value_len(struct receipt_doc *d, uint64_t at, uint64_t max, size_t *len)
 	size_t n, i;
 	int r;
 
+	*len = 0;
 	do {
 		r = peek(d, at + total, &p, &n);
 		if (r < 0)
@@ -241,6 +247,7 @@ take(struct receipt_doc *d, uint64_t at, size_t len, const char *where, cJSON **
 	struct json_scan s = { 0 };
 	int r = load(d, at, len);
 
+	*out = NULL;
 	if (r < 0)
 		return r;
 	*out = json_parse(d->window + (at - d->window_at), len, DEPTH_MAX, &s);

@@ -498,14 +498,15 @@ declared(struct evidence_page *e)
 static char *
 quoted(const char *path)
 {
-	char *out = malloc(4 * strlen(path) + 3), *at = out;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
 	const char *p;
+	char *out, *at;
 
+	if (*path && strspn(path, plain) == strlen(path))
+		return strdup(path);
+	at = out = malloc(4 * strlen(path) + 3);
 	if (!out)
 		return NULL;
-	if (*path &&
-	    strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-") == strlen(path))
-		return strcpy(out, path);
 	*at++ = '\'';
 	for (p = path; *p; p++) {
 		if (*p == '\'') {

@@ -42,8 +42,7 @@ report_cut(const char *text, char *out, size_t max)
 	n = max - 3;
 	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
-	memcpy(out, text, n);
-	memcpy(out + n, "...", 4);
+	snprintf(out, max + 1, "%.*s...", (int)n, text);
 	return out;
 }
 

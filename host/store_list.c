@@ -66,7 +66,9 @@ below(int fd, const char *name)
 {
 	int sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return sub < 0 ? -errno : sub;
+	if (sub < 0)
+		return -errno;
+	return sub;
 }
 
 int
@@ -105,7 +107,9 @@ store_state_folder(char *path, size_t size)
 	else
 		return -ENOENT;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------- */
