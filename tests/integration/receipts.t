@@ -5,6 +5,7 @@
 # evidence; broken ones are refused; the store is listed and pruned.
 . tests/lib/tap.sh
 . tests/lib/agenttwin.sh
+not_made "$tmp/cut.json" "$tmp/twice.json" "$tmp/many.json" "$tmp/other.json"
 need_namespace
 
 widest() { awk '{ n = length($0); if (n > most) most = n } END { print most + 0 }'; }
@@ -32,6 +33,7 @@ read_all() {
 
 # ---- one of each ----
 cp -R templates/worlds/refund-agent "$tmp/refund"
+rm -rf "$tmp/refund/.agenttwin" # of whoever ran the example
 run_world "$tmp/refund"
 is_run passed 0 "a run that passes"
 passed=$receipt

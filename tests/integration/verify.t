@@ -118,9 +118,16 @@ else
 fi
 if command -v python3 >/dev/null; then
 	ok "the receipt is as its schema says" python3 tests/lib/schema.py docs/schema/receipt.schema.json "$tmp/passed.json"
+	"$host" receipt verify --json "$tmp/passed.json" >"$tmp/verification.json"
+	ok "and so is its verification" python3 tests/lib/schema.py docs/schema/verification.schema.json "$tmp/verification.json"
+	sed 's/"seed": [0-9]*/"seed": 77/' "$tmp/passed.json" >"$tmp/other.json"
+	"$host" receipt verify --json --events "$tmp/passed.json.events.jsonl" "$tmp/other.json" >"$tmp/verification-2.json"
+	is "$? $(json "$tmp/verification-2.json" '[r.intact, r.items.some(x => x.verdict === "wrong")].join()')" "1 false,true" "with another seed it is not intact"
+	ok "which is as the schema says" python3 tests/lib/schema.py docs/schema/verification.schema.json "$tmp/verification-2.json"
 fi
 
 # ---- any byte ------------------------------------------------------------------------------------------------------------
+not_made "$tmp/mutant"
 # mutate FILE COUNT: prints the number of changed copies that were taken for intact.  Of COUNT 0 every byte is changed.
 mutate() {
 	node - "$host" "$tmp/passed.json" "$tmp/passed.json.events.jsonl" "$1" "$2" "$tmp/mutant" <<'JS'

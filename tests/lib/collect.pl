@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# collect.pl FROM TO NAME SINCE - keeps what our programs wrote below FROM (receipts, event files, summaries, reports, verifications), and the worlds there, in
-# TO, each once, as NAME-NUMBER.KIND, for judge.mjs.  A folder that holds a file `.not-made` is passed over: what is in it was
-# made or changed by a test.  So are files of runs that began before SINCE (seconds): somebody ran the world that a test copied.
+# collect.pl FROM TO NAME SINCE [PATH...] - keeps what our programs wrote below FROM (receipts, event files, summaries, reports,
+# verifications), and the worlds there, in TO, each once, as NAME-NUMBER.KIND, for judge.mjs.  Each PATH is passed over: a test made or
+# changed what is there.  So are files of runs that began before SINCE (seconds): somebody ran the world that a test copied.
 # Nothing is read but regular files; links are not followed.
 use strict;
 use warnings;
@@ -10,7 +10,8 @@ use Digest::MD5;
 use File::Copy qw(copy);
 use File::Find;
 
-my ($from, $to, $name, $since) = @ARGV;
+my ($from, $to, $name, $since, @others) = @ARGV;
+my %not_made = map { $_ => 1 } @others;
 my (%seen, $number);
 
 sub kind_of {
@@ -41,6 +42,6 @@ sub keep {
 
 find({
 	no_chdir => 1,
-	preprocess => sub { -e "$File::Find::dir/.not-made" ? () : grep { $_ ne 'node_modules' } sort @_ },
+	preprocess => sub { grep { $_ ne 'node_modules' && !$not_made{"$File::Find::dir/$_"} } sort @_ },
 	wanted => sub { keep($_) if !-l && -f _ && -s _ },
 }, $from);

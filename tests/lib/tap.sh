@@ -2,12 +2,14 @@
 # shellcheck shell=bash
 # tap.sh - TAP for tests in bash.  Source it first; end with done_testing.  The current folder is the repository's root.
 #   tmp                       a fresh folder, removed at the end (kept with KEEP=1)
+#   not_made PATH...          files or folders below tmp that the test makes up: tests/integration/made.t does not judge them
 #   stop_later PID            PID gets SIGKILL at the end, however the test ends; it must be a child or a child's child
 tap_count=0
 tap_failed=0
 tap_stop=()
 tap_done=
 tap_started=$(date +%s)
+tap_not_made=()
 pass() { tap_count=$((tap_count + 1)); printf 'ok %d - %s\n' "$tap_count" "$1"; }
 fail() { tap_count=$((tap_count + 1)); tap_failed=$((tap_failed + 1)); printf 'not ok %d - %s\n' "$tap_count" "$1"; }
 skip() { tap_count=$((tap_count + 1)); printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"; }
@@ -42,6 +44,7 @@ unlike() {
 	return 1
 }
 stop_later() { tap_stop+=("$1"); }
+not_made() { tap_not_made+=("$@"); }
 skip_all() {
 	printf '1..0 # SKIP %s\n' "$1"
 	tap_done=1
@@ -60,7 +63,7 @@ done_testing() {
 }
 # What our programs wrote goes to the judge, see tests/integration/made.t; he comes early when there is much of it already.
 tap_hand_over() {
-	perl tests/lib/collect.pl "$tmp" "$AGENTTWIN_MADE" "$(basename "$0" .t)" "$tap_started"
+	perl tests/lib/collect.pl "$tmp" "$AGENTTWIN_MADE" "$(basename "$0" .t)" "$tap_started" "${tap_not_made[@]}"
 	[ "$(du -sk "$AGENTTWIN_MADE" | cut -f1)" -gt 100000 ] || return 0
 	if make --no-print-directory "O=${O_relative:-${O:-build}}" "${O_relative:-${O:-build}}/judge.stamp" >/dev/null 2>&1; then
 		node tests/integration/judge/judge.mjs made "$AGENTTWIN_MADE"
