@@ -97,11 +97,14 @@ is "$(grep -c '1/1' <<<"$err")" 0 "before anything runs"
 tests good/a.mjs
 is_exit 2 "a file that is no world"
 if [ "$(id -u)" != 0 ]; then
-	mkdir -m 000 "$at/locked"
-	tests good locked/..
+	mkdir "$at/part"
+	cp -R "$at/good" "$at/part/"
+	mkdir -m 000 "$at/part/locked"
+	tests part
 	is_exit 2 "a folder that cannot be searched may hide worlds: it is a result"
-	like "$err" 'locked: the folder cannot be searched' "which is told"
-	rmdir "$at/locked"
+	like "$err" 'part/locked: the folder cannot be searched' "which is told"
+	rmdir "$at/part/locked"
+	rm -rf "$at/part"
 fi
 
 # ---- reports ----
