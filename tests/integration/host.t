@@ -113,7 +113,8 @@ bad=0
 for delay in 0.06 0.08 0.1 0.15 0.3; do
 	for sig in INT TERM HUP; do
 		rm -rf .agenttwin
-		FAKEGUEST=hang "$host" run -q >out 2>err &
+		# a background command of a script ignores SIGINT until it says otherwise
+		FAKEGUEST=hang env --default-signal=INT "$host" run -q >out 2>err &
 		pid=$!
 		sleep "$delay"
 		kill "-$sig" "$pid" 2>/dev/null
