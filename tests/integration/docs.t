@@ -90,7 +90,7 @@ mkdir -p "$tmp/site/templates/worlds/refund-agent/worlds"
 	# what the README's lines take for granted: older receipts, and a folder of worlds
 	cd "$tmp/site/templates/worlds/refund-agent" || exit
 	agenttwin-host run -q --receipt receipt.json
-	agenttwin-host run -q --receipt yesterday.json refund-twice.world.json
+	agenttwin-host run -q --seed 77 --receipt yesterday.json # unlike whichever of the others is the latest
 	cp agent.mjs order.json world.json worlds/
 ) >"$tmp/out" 2>&1
 commands README.md .
