@@ -380,7 +380,7 @@ finish_one(struct checks *c, size_t i, const struct check_facts *f, struct check
 	r->because = one->def->because;
 	r->role = role_of(one->def);
 	if (check_is_of_states(one->def))
-		return check_moments_finish(one, c->model, c->redact, r);
+		return c->model ? check_moments_finish(one, c->model, c->redact, r) : -ENOMEM;
 	switch (one->def->kind) {
 	case CHECK_EXIT:
 		return check_exit_finish(one->def, f, r);
