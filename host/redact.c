@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/redact_forms.h"
+#include "host/redact_keys.h"
 
 #define PATTERNS_MAX 65536u
 
@@ -273,8 +274,8 @@ string_len(const char *json, size_t len)
 	return i < len ? i + 1 : len;
 }
 
-int
-redact_json(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
+static int
+values(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
 {
 	static const char digits[] = "-+.0123456789eE";
 	const struct pattern *p;
@@ -282,8 +283,6 @@ redact_json(const struct redact *r, const char *json, size_t len, redact_sink *s
 	char token[96];
 	int rc = 0;
 
-	if (!r || !r->len)
-		return redact_whole(r, json, len, sink, arg);
 	while (rc == 0 && i < len) {
 		if (json[i] == '"') {
 			i += string_len(json + i, len - i);
@@ -302,6 +301,46 @@ redact_json(const struct redact *r, const char *json, size_t len, redact_sink *s
 		i += n ? n : 1;
 	}
 	return rc ? rc : redact_whole(r, json + from, len - from, sink, arg);
+}
+
+struct grown {
+	char *text; /* owned */
+	size_t len, size;
+};
+
+static int
+to_grown(void *arg, const void *data, size_t len)
+{
+	struct grown *g = arg;
+	size_t size = g->size ? g->size : 4096;
+	char *p;
+
+	while (size - g->len < len)
+		size *= 2;
+	if (size != g->size) {
+		if (!(p = realloc(g->text, size)))
+			return -ENOMEM;
+		g->text = p;
+		g->size = size;
+	}
+	memcpy(g->text + g->len, data, len);
+	g->len += len;
+	return 0;
+}
+
+int
+redact_json(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
+{
+	struct grown g = { 0 };
+	int rc;
+
+	if (!r || !r->len)
+		return len ? sink(arg, json, len) : 0;
+	rc = values(r, json, len, to_grown, &g);
+	if (rc == 0 && g.len)
+		rc = redact_keys(g.text, g.len, sink, arg);
+	free(g.text);
+	return rc;
 }
 
 struct text {

@@ -37,7 +37,8 @@ void redact_stream_wipe(struct redact_stream *s) __attribute__((nonnull));
 /* All at once. */
 int redact_whole(const struct redact *r, const void *data, size_t len, redact_sink *sink, void *arg)
 	__attribute__((warn_unused_result, nonnull(4)));
-/* The same of one JSON value, which stays one: a number that holds a value becomes a string that names it. */
+/* The same of one JSON value, which stays one: a number that holds a value becomes a string that names it, and of keys that
+ * become equal within one object all but the first get a number (redact_keys.h).  Memory grows with the value. */
 int redact_json(const struct redact *r, const char *json, size_t len, redact_sink *sink, void *arg)
 	__attribute__((warn_unused_result, nonnull(2, 4)));
 /* Redacts the text in buf (NUL-terminated, of size bytes) in place; what does not fit any more is cut off. */

@@ -261,6 +261,49 @@ json(void)
 	redact_free(r);
 }
 
+/* Two forms of one value as keys of one object are still two keys. */
+static void
+keys(void)
+{
+	static char many[100000];
+	struct redact *r = redact_new();
+	size_t n = 0, i;
+	const char *text;
+
+	is_int(redact_add(r, "k", "Ab1-/9z", 7), 0, "a value");
+	is_str(in_json(r, "{\"Ab1-/9z\":1,\"4162312d2f397a\":2,\"Ab1-%2F9z\":3}"),
+	       "{\"{{secret.k}}\":1,\"{{secret.k}}#2\":2,\"{{secret.k}}#3\":3}", "three forms in one object");
+	is_str(in_json(r, "[{\"Ab1-/9z\":{\"4162312d2f397a\":1}},{\"Ab1-/9z\" : 2}]"),
+	       "[{\"{{secret.k}}\":{\"{{secret.k}}\":1}},{\"{{secret.k}}\" : 2}]", "other objects are others");
+	is_str(in_json(r, "{\"a\":[{\"Ab1-/9z\":1}],\"Ab1-/9z\":2,\"b\":{\"c\":\"Ab1-/9z\"},\"4162312d2f397a\":3}"),
+	       "{\"a\":[{\"{{secret.k}}\":1}],\"{{secret.k}}\":2,\"b\":{\"c\":\"{{secret.k}}\"},\"{{secret.k}}#2\":3}",
+	       "across what stands between them");
+	is_str(in_json(r, "{\"{{secret.k}}\":1,\"Ab1-/9z\":2}"), "{\"{{secret.k}}\":1,\"{{secret.k}}#2\":2}",
+	       "a key that reads so already");
+	is_str(in_json(r, "{\"\\u007b{secret.k}}\":1,\"Ab1-/9z\":2}"),
+	       "{\"\\u007b{secret.k}}\":1,\"{{secret.k}}#2\":2}", "written in another way");
+	is_str(in_json(r, "{\"{{secret.k}}#2\":1,\"Ab1-/9z\":2,\"4162312d2f397a\":3,\"{{secret.k}}#3\":4}"),
+	       "{\"{{secret.k}}#2\":1,\"{{secret.k}}\":2,\"{{secret.k}}#3\":3,\"{{secret.k}}#3#2\":4}",
+	       "nor does a number make two equal");
+	is_str(in_json(r, "{\"a\":\"Ab1-/9z\",\"b\":[\"Ab1-/9z\",\"Ab1-/9z\"]}"),
+	       "{\"a\":\"{{secret.k}}\",\"b\":[\"{{secret.k}}\",\"{{secret.k}}\"]}", "values may be equal");
+	is_str(in_json(r, "{\"x-Ab1-/9z\\\"\":1,\"x-4162312d2f397a\\\"\":2,\"y\":0,\"y\":0}"),
+	       "{\"x-{{secret.k}}\\\"\":1,\"x-{{secret.k}}\\\"#2\":2,\"y\":0,\"y\":0}", "a part of a key; others stay");
+	is_str(in_json(r, "{\"Ab1-/9z\":1,\"Ab1-/9z"), "{\"{{secret.k}}\":1,\"{{secret.k}}", "a key without an end");
+	many[n++] = '{';
+	for (i = 0; i < 5000; i++)
+		n += (size_t)snprintf(many + n, sizeof(many) - n, "%s\"Ab1-/9z\":1", i ? "," : "");
+	snprintf(many + n, sizeof(many) - n, "}");
+	text = in_json(r, many);
+	ok(strstr(text, "\"{{secret.k}}#5000\":1}") && !strstr(text, "#5001"), "five thousand of one object");
+	for (i = 0; i < 200; i++)
+		memcpy(many + 5 * i, "{\"a\":", 6);
+	snprintf(many + 5 * i, 100, "{\"Ab1-/9z\":1}");
+	text = in_json(r, many);
+	ok(strstr(text, "{\"{{secret.k}}\":1}") != NULL, "deeper than anybody reads");
+	redact_free(r);
+}
+
 int
 main(void)
 {
@@ -273,6 +316,7 @@ main(void)
 	shapes();
 	written();
 	json();
+	keys();
 	is_str(whole(none, token, strlen(token)), token, "without secrets nothing changes");
 	is_str(whole(NULL, token, strlen(token)), token, "nor without patterns");
 	is_int(redact_add(none, "a", "abcd1234", 8), 0, "a value");
