@@ -2,6 +2,7 @@
  * cmd_receipt.c - `agenttwin-host receipt COMMAND`: the table of what can be done with receipts. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,7 @@ cmd_receipt(int argc, char **argv)
 		usage(argc < 2 ? stderr : stdout);
 		return argc < 2 ? 2 : 0;
 	}
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that is told, and nothing is left of it */
 	for (i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) == 0 && commands[i].run)
 			return commands[i].run(argc - 1, argv + 1);

@@ -56,7 +56,7 @@ to_file(const char *out, const char *path)
 	}
 	r = page(f, path);
 	errno = 0;
-	if (r == 0 && (fchmod(fd, 0644) < 0 || fflush(f) != 0 || fsync(fd) < 0))
+	if (r == 0 && (fflush(f) != 0 || ferror(f) || fchmod(fd, 0644) < 0 || fsync(fd) < 0))
 		r = receipt_complain(out, strerror(errno), NULL);
 	if (fclose(f) != 0 && r == 0)
 		r = receipt_complain(out, strerror(errno), NULL);
