@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * cmd_receipt_html.c - `agenttwin-host receipt html`. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/cmd.h"
+#include "host/diag.h"
 #include "host/receipt_read.h"
 #include "host/report_html.h"
+#include "host/test_report.h"
 
 static const char usage[] = "usage: agenttwin-host receipt html [OPTION...] [FILE|FOLDER|RUNID|latest]\n"
 			    "Writes a receipt as one page of HTML that needs nothing else.\n"
@@ -34,37 +34,23 @@ page(FILE *f, const char *path)
 	return r < 0 ? receipt_complain(path, why, NULL) : 0;
 }
 
-/* Whole or not at all: beside its place first. */
+/* Whole or not at all. */
 static int
 to_file(const char *out, const char *path)
 {
-	char temporary[4200];
-	FILE *f;
-	int fd, r;
+	struct diag d = { 0 };
+	struct test_file f;
+	int r;
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", out) >= sizeof(temporary))
-		return receipt_complain(out, "the name is too long", NULL);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f) {
-		r = receipt_complain(out, strerror(errno), NULL);
-		if (fd >= 0) {
-			close(fd);
-			unlink(temporary);
-		}
+	if (test_file_open(&f, out, &d) < 0)
+		return receipt_complain(out, d.problem, d.fix);
+	r = page(f.f, path);
+	if (r) {
+		test_file_abandon(&f);
 		return r;
 	}
-	r = page(f, path);
-	errno = 0;
-	if (r == 0 && (fflush(f) != 0 || ferror(f) || fchmod(fd, 0644) < 0 || fsync(fd) < 0))
-		r = receipt_complain(out, strerror(errno), NULL);
-	if (fclose(f) != 0 && r == 0)
-		r = receipt_complain(out, strerror(errno), NULL);
-	if (r == 0 && rename(temporary, out) < 0)
-		r = receipt_complain(out, strerror(errno), NULL);
-	if (r)
-		unlink(temporary);
-	return r;
+	r = test_file_close(&f);
+	return r < 0 ? receipt_complain(out, strerror(-r), NULL) : 0;
 }
 
 int

@@ -151,11 +151,14 @@ evidence_fingerprint(struct evidence *e, uint64_t seed, char out[static 65])
 	fingerprint_begin(&h, e->gate.policy_sha256, hex, seed, e->have_exit ? e->exit.code : -2,
 			  e->have_exit ? e->exit.signal : 0u);
 	hash_operations(&h, e);
-	for (i = 0; i < e->checks->results_len; i++)
-		fingerprint_check(&h, e->checks->results[i].id,
-				  strcmp(e->checks->results[i].role, "sweep") == 0 ? "not judged"
-				  : e->checks->results[i].held                     ? "held"
-										   : "not held");
+	for (i = 0; i < e->checks->results_len; i++) {
+		const struct check_result *c = &e->checks->results[i];
+
+		fingerprint_check(&h, c->id,
+				  c->role && strcmp(c->role, "sweep") == 0 ? "not judged"
+				  : c->held                                ? "held"
+									   : "not held");
+	}
 	for (i = 0; i < e->w->services_len; i++) {
 		if (!evidence_state_digest(e, i, digest))
 			continue;

@@ -77,6 +77,8 @@ ok "no script may run on it" grep -q "Content-Security-Policy content=\"default-
 is "$?" 2 "a receipt that is not there"
 "$host" receipt html -o "$tmp/none/r.html" "$tmp/r.json" 2>"$tmp/err"
 is "$?" 2 "a folder that is not there"
+"$host" receipt html -o /dev/null "$tmp/r.json"
+is "$? $(stat -c %F /dev/null)" "0 character special file" "a device is written to, not replaced"
 "$host" receipt html "$tmp/r.json" >/dev/full 2>"$tmp/err"
 is "$?" 2 "a full disk"
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)

@@ -314,7 +314,7 @@ actions(void)
 	r.waits_ready = true;
 	exit.value = ENDED_ITSELF;
 	run_step(&r, &exit, 1);
-	ok(strstr(r.facts.why[CAUSE_ERROR], "ended before it was ready"), "an exit before READY: %s",
+	ok(strstr(r.facts.why[CAUSE_ERROR], "ended before it was ready") != NULL, "an exit before READY: %s",
 	   r.facts.why[CAUSE_ERROR]);
 	running(&r, 0);
 	r.state = RUN_START;
