@@ -43,7 +43,7 @@ void
 html_text_len(FILE *f, const char *s, size_t len)
 {
 	size_t i, n;
-	uint32_t c;
+	uint32_t c = 0;
 
 	for (i = 0; i < len; i += n) {
 		n = utf8_decode(s + i, len - i, &c);

@@ -34,9 +34,10 @@ is_unreserved(uint8_t c)
 static size_t
 pair(const char *lead, const char *digits, uint8_t c, char *out)
 {
-	size_t n = strlen(lead);
+	size_t n = 0;
 
-	memcpy(out, lead, n);
+	for (; lead[n]; n++)
+		out[n] = lead[n];
 	out[n] = digits[c >> 4];
 	out[n + 1] = digits[c & 15];
 	return n + 2;

@@ -199,7 +199,10 @@ one_check(FILE *f, const cJSON *c)
 		html_term(f, "because", json_get_text(c, "because"));
 	if (json_get(c, "rests_on") && json_get(c, "rests_on")->child) {
 		html_raw(f, "<dt>rests on</dt><dd>");
-		cJSON_ArrayForEach(x, json_get(c, "rests_on")) rest(f, cJSON_IsString(x) ? x->valuestring : "-");
+		cJSON_ArrayForEach(x, json_get(c, "rests_on"))
+		{
+			rest(f, cJSON_IsString(x) ? x->valuestring : "-");
+		}
 		html_raw(f, "</dd>");
 	}
 	html_raw(f, "</dl></div>\n");

@@ -2,7 +2,6 @@
  * verify_signature.c - the envelope in integrity.signature: every byte of it is either recomputed or signed. */
 #include <cJSON.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "host/attest.h"
@@ -72,19 +71,21 @@ digest_without(struct verify *v, uint8_t out[static 32])
 	return 0;
 }
 
+static unsigned
+digit(char c)
+{
+	return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
+}
+
 static bool
 hex(const char *text, uint8_t out[static 32])
 {
-	unsigned byte;
 	size_t i;
 
 	if (!json_is_sha256(text))
 		return false;
-	for (i = 0; i < 32; i++) {
-		if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-			return false;
-		out[i] = (uint8_t)byte;
-	}
+	for (i = 0; i < 32; i++)
+		out[i] = (uint8_t)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
 	return true;
 }
 
