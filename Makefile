@@ -290,14 +290,14 @@ sub_make = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 # What looks at nothing but its own processes, files and receipts may run beside others; the rest runs alone.
 ABREAST = $(UNIT) tests/fuzz/replay.t $(patsubst %,tests/integration/%.t,clients build check test_command ci_templates examples seeds worlds llm hooks events deliveries faults doors one_key \
 	services semantics checks https https_clients https_ends schema twin no_services npm no_unix redaction verify html receipts node_features docs outcomes \
-	doctor refused host dns output boundary_fails run)
+	doctor refused host dns output boundary_fails run firewall watch no_boundary)
 # Judges the receipts that all others made, so it comes last.
 MADE = tests/integration/made.t
 tests: all $(UNIT) $(REPLAY) $(O)/tests/twinrun $(O)/tests/fwtool $(O)/tests/nsrun $(O)/tests/fakehost $(O)/tests/agenttwin-host-faulty
 test:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) tests
-	$(Q)perl tests/run -j $(JOBS) $(ABREAST) -- $(filter-out $(ABREAST) $(MADE),$(wildcard tests/integration/*.t tests/escape/*.t)) $(MADE)
+	$(Q)perl tests/run -j $$(($(JOBS) + 1)) $(ABREAST) -- $(filter-out $(ABREAST) $(MADE),$(wildcard tests/integration/*.t tests/escape/*.t)) $(MADE)
 escape:
 	$(Q)sh .ci/packages test
 	+$(Q)$(sub_make) all $(O)/tests/fakehost
