@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/grow.h"
 #include "host/json.h"
 #include "host/world.h"
 #include "proto/number.h"
@@ -67,24 +68,6 @@ check_model_free(struct check_model *m)
 	free(m);
 }
 
-/* Room for one more element, zeroed.  NULL: no memory. */
-static void *
-one_more(void *list, size_t *len, size_t *size, size_t width)
-{
-	size_t more = *size ? 2 * *size : 64;
-	void *p = list;
-
-	if (*len == *size) {
-		p = reallocarray(list, more, width);
-		if (!p)
-			return NULL;
-		*size = more;
-	}
-	memset((char *)p + *len * width, 0, width);
-	++*len;
-	return p;
-}
-
 /* The text that a collection, or a row of it, is known by. */
 static size_t
 name_of(size_t service, const char *collection, size_t collection_len, const char *id, char out[static 512])
@@ -108,7 +91,7 @@ collection_of(struct check_model *m, size_t service, const char *collection, siz
 	if (!at)
 		return 0;
 	if (added) {
-		p = one_more(m->collections, &m->collections_len, &m->collections_size, sizeof(*m->collections));
+		p = grow_by_one(m->collections, &m->collections_len, &m->collections_size, sizeof(*m->collections));
 		if (!p)
 			return 0;
 		m->collections = p;
@@ -132,7 +115,7 @@ row_of(struct check_model *m, size_t collection, const char *name, const char *i
 	if (!at)
 		return 0;
 	if (added) {
-		p = one_more(m->rows, &m->rows_len, &m->rows_size, sizeof(*m->rows));
+		p = grow_by_one(m->rows, &m->rows_len, &m->rows_size, sizeof(*m->rows));
 		if (!p)
 			return 0;
 		m->rows = p;
@@ -358,7 +341,7 @@ step_row(struct check_model *m, size_t service, uint64_t n, const cJSON *told)
 	c = collection_of(m, service, collection, strlen(collection));
 	if (!c || !m->collections[c - 1].rows || !(i = row_of(m, c, collection, id)))
 		return false;
-	p = one_more(m->touched, &m->touched_len, &m->touched_size, sizeof(*m->touched));
+	p = grow_by_one(m->touched, &m->touched_len, &m->touched_size, sizeof(*m->touched));
 	if (!p)
 		return false;
 	m->touched = p;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/grow.h"
 #include "host/json.h"
 
 #define TEXT_SIZE 2048u
@@ -54,19 +55,9 @@ check_writes_free(struct check_writes *t)
 static void *
 one_more(struct check_writes *t, void *list, size_t *len, size_t *size, size_t width)
 {
-	size_t more = *size ? 2 * *size : 64;
-	void *p = list;
+	void *p = grow_by_one(list, len, size, width);
 
-	if (*len == *size) {
-		p = reallocarray(list, more, width);
-		if (!p) {
-			t->failed = true;
-			return NULL;
-		}
-		*size = more;
-	}
-	memset((char *)p + *len * width, 0, width);
-	++*len;
+	t->failed = t->failed || !p;
 	return p;
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/evidence.h"
 #include "host/fingerprint.h"
+#include "host/grow.h"
 #include "host/json.h"
 #include "host/verify.h"
 
@@ -63,16 +64,10 @@ take(struct ops *o, const cJSON *op)
 	struct op *p;
 	int r;
 
-	if (o->len == o->size) {
-		size_t size = o->size ? 2 * o->size : 256;
-
-		if (!(p = reallocarray(o->list, size, sizeof(*p))))
-			return -ENOMEM;
-		o->list = p;
-		o->size = size;
-	}
-	p = &o->list[o->len++];
-	memset(p, 0, sizeof(*p));
+	if (!(p = grow_by_one(o->list, &o->len, &o->size, sizeof(*p))))
+		return -ENOMEM;
+	o->list = p;
+	p = &o->list[o->len - 1];
 	if (kind && strcmp(kind, "dns") == 0) {
 		p->service = EVIDENCE_DNS;
 		r = evidence_names_add(&o->names, op, 0, p->content);
