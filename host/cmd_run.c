@@ -104,7 +104,7 @@ unknown(const char *name)
 	static const char *const later[] = { "--no-snapshot" };
 	static const char *const all[] = { "--runtime", "--seed", "--receipt", "--json",  "--timeout",   "--node",
 					   "--quiet",   "--help", "--repeat",  "--sweep", "--reproduce", "--seeds" };
-	char problem[200], fix[200];
+	char problem[200];
 	struct nearest n;
 	size_t i;
 
@@ -116,12 +116,7 @@ unknown(const char *name)
 	nearest_init(&n, name);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		nearest_offer(&n, all[i]);
-	snprintf(problem, sizeof(problem), "unknown option %.100s", name);
-	snprintf(fix, sizeof(fix),
-		 n.best ? "did you mean %s?  agenttwin-host run --help lists all"
-			: "agenttwin-host run --help lists all",
-		 n.best);
-	return options_complain(problem, fix);
+	return options_unknown("run", &n);
 }
 
 /* 0 go on, else the exit status + 1. */

@@ -110,7 +110,6 @@ set_option(struct test_options *o, const char *name, const char *value)
 static int
 unknown(const char *name)
 {
-	char problem[200], fix[200];
 	struct nearest n;
 	size_t i;
 
@@ -119,12 +118,7 @@ unknown(const char *name)
 		nearest_offer(&n, valued[i]);
 	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		nearest_offer(&n, plain[i]);
-	snprintf(problem, sizeof(problem), "unknown option %.100s", name);
-	snprintf(fix, sizeof(fix),
-		 n.best ? "did you mean %s?  agenttwin-host test --help lists all"
-			: "agenttwin-host test --help lists all",
-		 n.best);
-	return options_complain(problem, fix);
+	return options_unknown("test", &n);
 }
 
 /* An option without a value.  False: it is none. */

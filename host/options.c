@@ -9,6 +9,7 @@
 
 #include "host/backend.h"
 #include "host/diag.h"
+#include "host/nearest.h"
 #include "host/seeds.h"
 #include "proto/limits.h"
 
@@ -21,6 +22,17 @@ options_complain(const char *problem, const char *fix)
 	diag_fix(&d, "%s", fix);
 	log_diag(&d);
 	return 2;
+}
+
+int
+options_unknown(const char *command, const struct nearest *near)
+{
+	char problem[200], fix[200];
+
+	snprintf(problem, sizeof(problem), "unknown option %.100s", near->word);
+	snprintf(fix, sizeof(fix), "%s%s%sagenttwin-host %s --help lists all", near->best ? "did you mean " : "",
+		 near->best ? near->best : "", near->best ? "?  " : "", command);
+	return options_complain(problem, fix);
 }
 
 bool

@@ -6,9 +6,12 @@
 #include <stdint.h>
 
 struct backend_ops;
+struct nearest;
 
 /* Says the problem and what to do about it.  Returns the exit status, 2. */
 int options_complain(const char *problem, const char *fix) __attribute__((nonnull));
+/* Says that a command has no such option; near was offered those that it has.  Returns the exit status, 2. */
+int options_unknown(const char *command, const struct nearest *near) __attribute__((nonnull));
 /* A decimal number from 0 to max at the start of s; *rest is what follows it. */
 bool options_number(const char *s, uint64_t max, uint64_t *out, const char **rest)
 	__attribute__((warn_unused_result, nonnull));

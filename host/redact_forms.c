@@ -120,107 +120,10 @@ html_byte(uint8_t c, char *out)
 	return at ? (size_t)sprintf(out, "%s", to[at - from]) : plain_byte(c, out);
 }
 
-/* Of those the whole value is written in one way, every byte of it. */
-static size_t
-hex_upper(uint8_t c, char *out)
-{
-	return pair("", upper, c, out);
-}
-
-static size_t
-hex_lower(uint8_t c, char *out)
-{
-	return pair("", lower, c, out);
-}
-
-static size_t
-hex_spaced(uint8_t c, char *out) /* as Node shows a Buffer; the last blank is taken off */
-{
-	size_t n = pair("", lower, c, out);
-
-	out[n] = ' ';
-	return n + 1;
-}
-
-static size_t
-hex_colons(uint8_t c, char *out)
-{
-	size_t n = pair("", lower, c, out);
-
-	out[n] = ':';
-	return n + 1;
-}
-
-static size_t
-percent_upper(uint8_t c, char *out)
-{
-	return pair("%", upper, c, out);
-}
-
-static size_t
-percent_lower(uint8_t c, char *out)
-{
-	return pair("%", lower, c, out);
-}
-
-static size_t
-unicode_upper(uint8_t c, char *out)
-{
-	return pair("\\u00", upper, c, out);
-}
-
-static size_t
-unicode_lower(uint8_t c, char *out)
-{
-	return pair("\\u00", lower, c, out);
-}
-
-static size_t
-unicode_json(uint8_t c, char *out) /* text that was escaped so, within JSON */
-{
-	return pair("\\\\u00", lower, c, out);
-}
-
-static size_t
-unicode_json_twice(uint8_t c, char *out)
-{
-	return pair("\\\\\\\\u00", lower, c, out);
-}
-
-static size_t
-escape_x(uint8_t c, char *out)
-{
-	return pair("\\x", lower, c, out);
-}
-
-static size_t
-escape_x_json(uint8_t c, char *out)
-{
-	return pair("\\\\x", lower, c, out);
-}
-
 static size_t
 entity_decimal(uint8_t c, char *out)
 {
 	return (size_t)sprintf(out, "&#%u;", c);
-}
-
-static size_t
-entity_lower(uint8_t c, char *out)
-{
-	size_t n = pair("&#x", lower, c, out);
-
-	out[n] = ';';
-	return n + 1;
-}
-
-static size_t
-entity_upper(uint8_t c, char *out)
-{
-	size_t n = pair("&#x", upper, c, out);
-
-	out[n] = ';';
-	return n + 1;
 }
 
 static size_t
@@ -241,10 +144,19 @@ utf16_big(uint8_t c, char *out)
 
 static byte_form *const escapes[] = { url_upper,  url_lower,  url_form,  url_twice, json_byte,
 				      json_slash, json_twice, html_byte, plain_byte };
-static byte_form *const whole[] = { hex_upper,     hex_lower,     hex_spaced,     hex_colons,   percent_upper,
-				    percent_lower, unicode_upper, unicode_lower,  unicode_json, unicode_json_twice,
-				    escape_x,      escape_x_json, entity_decimal, entity_lower, entity_upper,
-				    utf16_little,  utf16_big };
+static byte_form *const whole[] = { entity_decimal, utf16_little, utf16_big };
+
+/* Every byte as two digits, with something before, behind and between them: hexadecimal as it is, as Node shows a Buffer, with
+ * colons; URLs; the escapes of JSON and JavaScript, also within one and two strings of JSON; entities of HTML. */
+static const struct spelled {
+	const char *lead, *digits, *behind, *between;
+} spelled[] = { { "", upper, "", "" },        { "", lower, "", "" },
+		{ "", lower, "", " " },       { "", lower, "", ":" },
+		{ "%", upper, "", "" },       { "%", lower, "", "" },
+		{ "\\u00", upper, "", "" },   { "\\u00", lower, "", "" },
+		{ "\\\\u00", lower, "", "" }, { "\\\\\\\\u00", lower, "", "" },
+		{ "\\x", lower, "", "" },     { "\\\\x", lower, "", "" },
+		{ "&#x", lower, ";", "" },    { "&#x", upper, ";", "" } };
 
 static int
 bytes_form(const struct maker *m, byte_form *form, const uint8_t *in, size_t len)
@@ -257,10 +169,28 @@ bytes_form(const struct maker *m, byte_form *form, const uint8_t *in, size_t len
 		return -ENOMEM;
 	for (i = 0; i < len; i++)
 		n += form(in[i], out + n);
-	if (form == hex_spaced || form == hex_colons)
-		n--;
 	r = m->sink(m->arg, (const uint8_t *)out, n);
 	explicit_bzero(out, n);
+	free(out);
+	return r;
+}
+
+static int
+spelled_form(const struct maker *m, const struct spelled *way, const uint8_t *in, size_t len)
+{
+	char *out = malloc(len * BYTE_MAX + 1), *at = out;
+	size_t i;
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	for (i = 0; i < len; i++) {
+		at = stpcpy(at, i ? way->between : "");
+		at += pair(way->lead, way->digits, in[i], at);
+		at = stpcpy(at, way->behind);
+	}
+	r = m->sink(m->arg, (const uint8_t *)out, (size_t)(at - out));
+	explicit_bzero(out, (size_t)(at - out));
 	free(out);
 	return r;
 }
@@ -337,6 +267,8 @@ redact_forms(const uint8_t *value, size_t len, redact_form_sink *sink, void *arg
 
 	for (i = 0; r == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
 		r = bytes_form(&m, whole[i], value, len);
+	for (i = 0; r == 0 && i < sizeof(spelled) / sizeof(spelled[0]); i++)
+		r = spelled_form(&m, &spelled[i], value, len);
 	if (r == 0)
 		r = grouped(&m, &base64, value, len, true);
 	if (r == 0)

@@ -10,16 +10,6 @@
 /* ---- calls, never ----------------------------------------------------------------------------------------------------- */
 
 static int
-read_method(struct wr *c, const struct cJSON *v, void *arg)
-{
-	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", NULL };
-	size_t which;
-
-	(void)arg;
-	return wr_word(c, v, methods, &which);
-}
-
-static int
 read_path(struct wr *c, const struct cJSON *v, void *arg)
 {
 	const char *s;
@@ -101,8 +91,7 @@ read_gap(struct wr *c, const struct cJSON *v, void *arg)
 
 #define SELECTOR \
 	{ "service", check_read_field, 0, NULL }, { "route", check_read_field, 0, NULL }, \
-		{ "method", read_method, 0, NULL }, { "path", read_path, 0, NULL }, \
-		{ "status", read_status, 0, NULL }, \
+		{ "method", wr_method, 0, NULL }, { "path", read_path, 0, NULL }, { "status", read_status, 0, NULL }, \
 	{ \
 		"idempotency", read_verdict, 0, NULL \
 	}

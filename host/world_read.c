@@ -375,3 +375,13 @@ is_identifier(const char *s, bool dash)
 	}
 	return i > 0;
 }
+
+int
+wr_method(struct wr *c, const struct cJSON *v, void *arg)
+{
+	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", NULL };
+	size_t which;
+
+	(void)arg;
+	return wr_word(c, v, methods, &which);
+}

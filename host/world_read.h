@@ -54,6 +54,8 @@ int wr_bool(struct wr *c, const struct cJSON *v, bool *out) __attribute__((warn_
 /* One of words (NULL ends them); *out its index. */
 int wr_word(struct wr *c, const struct cJSON *v, const char *const *words, size_t *out)
 	__attribute__((warn_unused_result, nonnull));
+/* A wr_read_fn that accepts a method of HTTP. */
+int wr_method(struct wr *c, const struct cJSON *v, void *arg);
 /* "an object", "a string", ... */
 const char *wr_type(const struct cJSON *v) __attribute__((nonnull, returns_nonnull));
 /* A wr_read_fn that accepts any string of at most 4 KiB. */

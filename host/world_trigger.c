@@ -88,16 +88,6 @@ read_id(struct wr *c, const struct cJSON *v, void *arg)
 }
 
 static int
-read_method(struct wr *c, const struct cJSON *v, void *arg)
-{
-	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", NULL };
-	size_t which;
-
-	(void)arg;
-	return wr_word(c, v, methods, &which);
-}
-
-static int
 read_header(struct wr *c, const struct cJSON *v)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -164,7 +154,7 @@ static int
 read_http(struct wr *c, const struct cJSON *v, void *arg)
 {
 	static const struct wr_key keys[] = {
-		{ "method", read_method, 0, NULL },
+		{ "method", wr_method, 0, NULL },
 		{ "url", world_read_endpoint, WR_REQUIRED, "\"url\": \"http://127.0.0.1:3000/refunds\"" },
 		{ "headers", read_headers, 0, NULL },
 		{ "json", NULL, 0, NULL },
