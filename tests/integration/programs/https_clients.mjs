@@ -29,8 +29,8 @@ await attempt('got', async () => (await (await import('got')).got(user).json()).
 await attempt('got-h2', async () => (await (await import('got')).got(user, { http2: true }).json()).login);
 await attempt('node-fetch', async () => (await (await (await import('node-fetch')).default(user)).json()).login);
 await attempt('octokit', async () => {
-	const { Octokit } = await import('@octokit/rest');
-	return (await new Octokit({ auth: 'ghp_x', log: { debug() {}, info() {}, warn() {}, error() {} } }).rest.users.getByUsername({ username: 'ada' })).data.login;
+	const { Octokit } = await import('@octokit/core');
+	return (await new Octokit({ auth: 'ghp_x' }).request('GET /users/{username}', { username: 'ada' })).data.login;
 });
 await attempt('stripe', async () => {
 	const { default: Stripe } = await import('stripe');
