@@ -43,6 +43,8 @@ STD = -std=c11 -D_GNU_SOURCE -DAGENTTWIN_VERSION='"$(VERSION)"'
 WARN = -Wall -Wextra -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wnull-dereference -Wimplicit-fallthrough \
 	-Wdate-time -Wframe-larger-than=16384
+# Tests: sanitizers make frames larger, and confuse some warnings.
+TEST_WARN = $(filter-out -Werror -Wframe-larger-than=16384,$(WARN))
 WARN_GCC = -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Warith-conversion -Wjump-misses-init
 WARN_CLANG = -Wcomma -Wunreachable-code -Wno-unknown-warning-option
 HARDEN = -O2 -g -fPIE -fstack-protector-strong -fstack-clash-protection -fno-delete-null-pointer-checks \
@@ -111,11 +113,11 @@ $(O)/host/proto.a: $(call host_room,proto)
 $(O)/host/firewall.a: $(HOST_FIREWALL:%.c=$(O)/host/%.o)
 $(O)/host/host.a: $(call host_room,host)
 $(O)/host/foreign.a: $(FOREIGN_SRC:%=$(O)/host/foreign/%.o)
-# tests: every room, address and undefined-behaviour sanitizers; no -Werror there (sanitizers confuse some warnings)
+# tests: every room, address and undefined-behaviour sanitizers
 $(O)/san/%.o: %.c | $(D)/info.txt
 	$(call say,SAN,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) -I$(O)/gen $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(STD) $(TEST_WARN) -Wno-null-dereference $(SAN) -I. -I$(O) -I$(O)/gen $(FOREIGN) $(DEPFLAGS) -c -o $@ $<
 $(O)/san/foreign/%.o: $(D)/info.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -w -std=c11 $(SAN) $(FOREIGN) -c -o $@ $(D)/src/$*.c
@@ -168,18 +170,18 @@ SAN_A = $(O)/san/guest.a $(O)/san/host.a $(O)/san/firewall.a $(O)/san/proto.a $(
 $(O)/tests/unit/%: tests/unit/%.c $(SAN_A)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
+	$(Q)$(CC) $(STD) $(TEST_WARN) -Wno-null-dereference $(SAN) -I. -I$(O) $(FOREIGN) $(DEPFLAGS) -MF $@.d -MT $@ \
 		-o $@ $< $$(sed -n 's|^// LINK: ||p' $<) -Wl,--start-group $(SAN_A) -Wl,--end-group $(LIB_A) $(LIBJQ)
 # Drives the firewall room in shell tests and benchmarks.
 $(O)/tests/fwtool: tests/lib/fwtool.c $(O)/san/firewall.a tests/lib/nlfault.h
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $< \
+	$(Q)$(CC) $(STD) $(TEST_WARN) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $< \
 		$(O)/san/firewall.a $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # The same without sanitizers, as the guest is built: for measuring.
 $(O)/tests/fwbench: tests/lib/fwtool.c $(call host_room,firewall)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
+	$(Q)$(CC) $(STD) $(TEST_WARN) $(HARDEN) -I. $(FOREIGN) -Wl,--wrap=sendto,--wrap=recvfrom,--wrap=open -o $@ $^ $(D)/lib/libnftnl.a $(D)/lib/libmnl.a
 # Opens a backend with any program as guest; without sanitizers, since the copy that becomes PID 1 closes what they hold.
 NSRUN_HOST = process node node_digest lease cgroup cgroup_find remove local_watch ns_bind ns_files ns_ids ns_init ns_rootfs ns_doctor backend \
 	backend_namespace backend_local diag cmd_doctor cmd_reap
@@ -210,7 +212,7 @@ $(O)/tests/agenttwin-host-faulty: $(FAULTY)/agenttwin-guest $(HOST_A)
 $(O)/tests/twinrun: tests/lib/twinrun.c $(O)/san/guest.a $(O)/san/proto.a $(O)/san/foreign.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(filter-out -Werror,$(WARN)) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a -lm
+	$(Q)$(CC) $(STD) $(TEST_WARN) -Wno-null-dereference $(SAN) -I. $(FOREIGN) -o $@ $^ $(D)/lib/libbearssl.a -lm
 # The same without sanitizers, of the guest's own objects: for measuring.
 $(O)/tests/twinbench: tests/lib/twinrun.c $(GUEST_A)
 	$(Q)mkdir -p $(@D)
