@@ -169,7 +169,7 @@ event_body_make(struct event_body *b, const struct world *w, struct service *s, 
 		const struct cJSON *data, bool challenge)
 {
 	static const struct cJSON nothing = { .type = cJSON_Object };
-	uint8_t digest[32];
+	uint8_t digest[32] = { 0 };
 	char hex[65];
 	int r;
 

@@ -75,14 +75,14 @@ event_drop(struct events *v, struct event *e)
 static void
 delivery_free(struct events *v, struct delivery *d)
 {
-	if (d->before != NULL)
-		d->before->next = d->next;
-	else
+	if (v->first == d)
 		v->first = d->next;
-	if (d->next != NULL)
-		d->next->before = d->before;
 	else
+		d->before->next = d->next;
+	if (v->last == d)
 		v->last = d->before;
+	else
+		d->next->before = d->before;
 	v->len--;
 	if (d->flying) {
 		v->flying--;
@@ -198,6 +198,7 @@ deliver(struct events *v, struct event *e)
 		return;
 	}
 	for (unsigned i = 1; i < fault.times && i < REDELIVER_TIMES_MAX; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): each delivery holds a reference to its event */
 		struct event *other = event_of_copy(v, e, &fault);
 
 		if (other == NULL)
@@ -244,6 +245,7 @@ events_trigger(struct events *v, const struct trigger_spec *t)
 		return NULL;
 	e->trigger = t;
 	deliver(v, e);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller has one still */
 	return e;
 }
 
@@ -486,7 +488,7 @@ finish(struct events *v, struct delivery *d)
 				 .connected = d->call.connected,
 				 .exchange = { .status = d->call.exchange.status, .out_at = d->call.exchange.out_at } };
 	e->accepted = e->accepted || accepted;
-	if (e->challenge && accepted)
+	if (e->challenge && accepted && e->service != NULL)
 		e->service->events_proved = true;
 	d->reason = d->call.end == CALL_ANSWERED    ? "http_error"
 		    : d->call.end == CALL_TIMED_OUT ? "http_timeout"

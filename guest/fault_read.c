@@ -198,7 +198,7 @@ read_cut(struct reading *g, const struct cJSON *how, struct fault *f)
 		return r;
 	f->end = (enum fault_end)which;
 	f->has_at = at != NULL;
-	f->at = cJSON_IsNumber(at) ? at->valuedouble : 0;
+	f->at = at != NULL && cJSON_IsNumber(at) ? at->valuedouble : 0;
 	if (at != NULL && !(cJSON_IsNumber(at) && f->at >= 0 && f->at <= 1))
 		return reading_fail(g, -EPROTO, "at is a number from 0 to 1");
 	if ((r = read_word(g, how, "inside", insides, sizeof(insides) / sizeof(insides[0]), &inside)) < 0)

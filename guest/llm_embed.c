@@ -64,7 +64,7 @@ put_vector(struct buf *out, const float *v, size_t n, bool base64)
 {
 	if (base64) {
 		buf_text(out, "\"");
-		put_base64(out, (const uint8_t *)v,
+		put_base64(out, (const void *)v,
 			   n * sizeof(*v)); /* both machines that this runs on are little-endian */
 		buf_text(out, "\"");
 		return;

@@ -172,7 +172,7 @@ chat_usage(struct telling *t)
 {
 	buf_format(t->out, "{\"prompt_tokens\":%llu,\"completion_tokens\":%llu,\"total_tokens\":%llu}",
 		   (unsigned long long)t->input, (unsigned long long)t->output,
-		   (unsigned long long)(t->input + t->output));
+		   (unsigned long long)t->input + t->output);
 }
 
 static void
@@ -349,7 +349,7 @@ response(struct telling *t, bool done)
 			"{\"input_tokens\":%llu,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%llu,"
 			"\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%llu}",
 			(unsigned long long)t->input, (unsigned long long)t->output,
-			(unsigned long long)(t->input + t->output));
+			(unsigned long long)t->input + t->output);
 	else
 		buf_text(t->out, "null");
 	buf_text(t->out, "}");

@@ -53,6 +53,8 @@ join(struct taking *t, const struct cJSON *content)
 	size_t len = 0, n;
 	char *out;
 
+	if (content == NULL)
+		return "";
 	if (cJSON_IsString(content)) {
 		t->c->input_len += strlen(content->valuestring);
 		return content->valuestring;
@@ -85,13 +87,13 @@ join(struct taking *t, const struct cJSON *content)
 static struct llm_message *
 add_message(struct taking *t, const char *role, const struct cJSON *content)
 {
-	struct llm_message *m = &t->c->messages[t->c->messages_len];
+	struct llm_message *m;
 
-	if (t->c->messages_len == LLM_MESSAGES_MAX) {
+	if (t->c->messages == NULL || t->c->messages_len == LLM_MESSAGES_MAX) {
 		problem(t, "too many messages for this twin", "");
 		return NULL;
 	}
-	t->c->messages_len++;
+	m = &t->c->messages[t->c->messages_len++];
 	m->role = role;
 	m->text = join(t, content);
 	m->calls_at = t->c->calls_len;

@@ -122,12 +122,12 @@ put_content(struct ops *o, struct buf *out, const char *s, size_t len, bool json
 	sha256_of(named.at == NULL ? "" : named.at, named.len, digest);
 	sha256_hex(digest, hex);
 	buf_format(out, "\"bytes\":%zu,\"sha256\":\"%s\"", len, hex);
-	json = json && named.len > 0 && named.len <= OP_JSON_MAX &&
+	json = json && named.at != NULL && named.len > 0 && named.len <= OP_JSON_MAX &&
 	       json_scan(named.at, named.len, JSON_DEPTH_MAX - 8, &scan) == 0;
 	if (json) {
 		buf_text(out, ",\"json\":");
 		buf_add(out, named.at, named.len);
-	} else if (named.len > 0) {
+	} else if (named.at != NULL && named.len > 0) {
 		cut = named.len < OP_EXCERPT_MAX ? named.len : OP_EXCERPT_MAX;
 		while (cut < named.len && cut > 0 && ((unsigned char)named.at[cut] & 0xc0) == 0x80)
 			cut--;

@@ -279,6 +279,8 @@ seen_grow(struct ops *o)
 static void
 add_string(struct twin_hash *h, const char *s)
 {
+	if (s == NULL)
+		s = "";
 	twin_hash_add(h, s, strlen(s) + 1);
 }
 

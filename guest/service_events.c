@@ -390,7 +390,7 @@ static int
 read_ends(struct reading *g, const struct cJSON *json)
 {
 	struct workflow_spec *w = &g->world->workflow;
-	const char *when = NULL;
+	const char *when = "";
 	int r;
 
 	if ((r = reading_check_keys(g, json, "exit triggers when settle_ms")) < 0 ||

@@ -215,6 +215,7 @@ static void
 begin_collection(struct check_model *m, size_t service, cJSON *rows, const cJSON *first)
 {
 	size_t c = collection_of(m, service, rows->string, strlen(rows->string)), i;
+	const cJSON *at_first;
 	char id[300];
 	cJSON *row;
 
@@ -223,7 +224,7 @@ begin_collection(struct check_model *m, size_t service, cJSON *rows, const cJSON
 		return;
 	}
 	m->collections[c - 1].rows = rows;
-	first = first ? first->child : NULL;
+	at_first = first ? first->child : NULL;
 	cJSON_ArrayForEach(row, rows)
 	{
 		if (!id_text(row, id) || !(i = row_of(m, c, rows->string, id))) {
@@ -232,10 +233,10 @@ begin_collection(struct check_model *m, size_t service, cJSON *rows, const cJSON
 			return;
 		}
 		m->rows[i - 1].now = row;
-		m->rows[i - 1].at_first = first;
+		m->rows[i - 1].at_first = at_first;
 		m->collections[c - 1].len++;
 		sum_change(m, c, row, 1);
-		first = first ? first->next : NULL;
+		at_first = at_first ? at_first->next : NULL;
 	}
 }
 

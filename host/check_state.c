@@ -40,8 +40,9 @@ bool
 check_state_holds(const struct cJSON *def, const struct check_view *view, char *actual, size_t size)
 {
 	const cJSON *equals = json_get(def, "equals"), *exists = json_get(def, "exists");
-	const char *field = json_get_text(def, "sum"), *path = json_get_text(def, "path"), *why;
-	const cJSON *v = check_view_at(view, path ? path : "");
+	const char *field = json_get_text(def, "sum"),
+		   *path = json_get_text(def, "path") ? json_get_text(def, "path") : "", *why;
+	const cJSON *v = check_view_at(view, path);
 	char number[NUMBER_TEXT_SIZE];
 	uint64_t count, there;
 	double total = 0;

@@ -113,7 +113,7 @@ static void compare(struct difference *d, const char *path, const cJSON *before,
 static void
 compare_inside(struct difference *d, const char *path, const cJSON *before, const cJSON *after)
 {
-	const cJSON *v, *other, *next = after->child;
+	const cJSON *v, *other, *next = after ? after->child : NULL;
 	char sub[PATH_SIZE], index[24];
 	size_t i = 0;
 
@@ -129,7 +129,7 @@ compare_inside(struct difference *d, const char *path, const cJSON *before, cons
 		else
 			compare(d, sub, v, other);
 	}
-	for (v = cJSON_IsObject(after) ? after->child : NULL; v; v = v->next)
+	for (v = after && cJSON_IsObject(after) ? after->child : NULL; v; v = v->next)
 		if (!json_get(before, v->string) && join(sub, path, v->string))
 			differ(d, sub, NULL, v);
 }

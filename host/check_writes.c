@@ -148,7 +148,7 @@ static bool
 effect_add(struct check_writes *t, struct call_seen *c, const char *service, const cJSON *effect)
 {
 	const cJSON *v = effect->child;
-	const char *verb = v && v->string ? v->string : "", *pointer = cJSON_IsString(v) ? v->valuestring : "";
+	const char *verb = v && v->string ? v->string : "", *pointer = v && cJSON_IsString(v) ? v->valuestring : "";
 	char collection[80], id[300];
 	const char *parts[2] = { service, id };
 	bool added;

@@ -203,8 +203,13 @@ list_add(struct evidence_names *n, const char *name, const char *type, uint64_t 
 		return -ENOMEM;
 	at = &n->list[n->len];
 	*at = (struct evidence_name){ strdup(name), strdup(type), 1, t_ms, t_ms, hash };
+	if (!at->name || !at->type) {
+		free(at->name);
+		free(at->type);
+		return -ENOMEM;
+	}
 	n->len++;
-	return at->name && at->type ? 0 : -ENOMEM;
+	return 0;
 }
 
 int
@@ -230,6 +235,8 @@ evidence_names_add(struct evidence_names *n, const struct cJSON *op, uint64_t t_
 	if (!refused && !(malformed && name))
 		return 0;
 	n->refused++;
+	name = name ? name : "";
+	type = type ? type : "";
 	list_digest(name, type, digest);
 	memcpy(&hash, digest, sizeof(hash));
 	return list_add(n, name, type, hash, t_ms);
@@ -282,7 +289,7 @@ evidence_names_find(const struct evidence_names *n, const struct world *w, const
 		return n->answered[k - 1];
 	}
 	host = w->services[k - 1].hosts ? w->services[k - 1].hosts->child : NULL;
-	return cJSON_IsString(host) ? host->valuestring : NULL;
+	return host && cJSON_IsString(host) ? host->valuestring : NULL;
 }
 
 void

@@ -101,10 +101,9 @@ put(struct pretty *p, const char *s)
 static void
 line(struct pretty *p, unsigned depth)
 {
-	char space[2 * INDENT_MAX + 2];
+	char space[2 * INDENT_MAX + 2] = "\n";
 	unsigned n = 2 * (depth < INDENT_MAX ? depth : INDENT_MAX);
 
-	space[0] = '\n';
 	memset(space + 1, ' ', n);
 	space[1 + n] = '\0';
 	put(p, space);

@@ -198,7 +198,7 @@ check_how(struct wr *c, const struct world_fault *f)
 		return world_fault_fail(c, "how", "status",
 					"write 400 to 599, or add a \"body\" that is broken or a \"code\"",
 					"a status below 400 is no error");
-	if (status && status->valuedouble < 400 && !member(f->how, "code") &&
+	if (status && status->valuedouble < 400 && !member(f->how, "code") && body &&
 	    strcmp(body->valuestring, "no-length") == 0)
 		return world_fault_fail(
 			c, "how", "status", "write 400 to 599, or add a \"code\"",

@@ -251,10 +251,10 @@ check_selector(struct wr *c, const struct world_check *k, const struct cJSON *v)
 static int
 check_state_names(struct wr *c, const struct cJSON *v)
 {
-	const struct world_service *s;
+	const struct world_service *s = NULL;
 	int r = world_check_service(c, cJSON_GetObjectItemCaseSensitive(v, "service")->valuestring, &s);
 
-	if (r == 0)
+	if (r == 0 && s)
 		r = check_state_path(c, v, s);
 	return r < 0 ? r : check_state_shape(c, v);
 }
