@@ -11,7 +11,7 @@ mkdir "$tmp/receipts"
 for folder in templates/worlds/*/; do
 	name=$(basename "$folder")
 	# Some need packages: their folders say so, and `make` installs them.
-	if [ -e "$folder/package-lock.json" ] && [ ! -d "$folder/node_modules" ] &&
+	if [ -e "$folder/package-lock.json" ] &&
 		! make --no-print-directory "O=$O_relative" "$O_relative/$name.npm.stamp" >"$tmp/make" 2>&1; then
 		skip "$name" "its packages are not installed: $(tail -n 1 "$tmp/make")"
 		continue
