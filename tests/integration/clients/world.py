@@ -77,7 +77,7 @@ env = {"FAULTS": " ".join(WORLDS[world])}
 if world == "proxy":
     env.update({name: "http://proxy.internal:3128" for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")})
 print(json.dumps({
-    "agenttwin": "world/1", "name": world, "seed": 1, "limits": {"run_ms": 800000 if world == "long" else 240000, "start_ms": 30000},
+    "agenttwin": "world/1", "name": world, "seed": 1, "limits": {"run_ms": 980000 if world == "long" else 240000, "start_ms": 30000},
     "files": ["*.mjs", "package.json", "node_modules/**"],
     "env": env, "services": services, "faults": faults,
     "workflow": {"command": ["node", world + ".mjs"]},
